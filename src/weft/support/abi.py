@@ -1,0 +1,343 @@
+"""What a compiled kernel and its caller agree on: slots, argument specs, exits and recipes.
+
+in:   the compiler fills a `KernelInfo` beside the C text it generates
+out:  the dispatcher checks a call against it; the disk cache stores it as JSON
+
+A *slot* is one Python object of a call: first the parameters in order, then what the function reads from outside its
+arguments (globals, closure cells, attributes and tuple items of earlier slots). `args[k]` says what slot k must be.
+The kernel leaves through an *exit*: its return code is the index of an `Exit`, whose *recipe* says how to build the
+Python object (the result, or the live names of a resume point) from the values the kernel stored.
+
+The C side of the same agreement is `runtime/native/weft_abi.h`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from enum import IntEnum
+from typing import Any, TypeAlias, cast
+
+ABI_VERSION = 1
+
+# dtype names in ABI order; the index is what recipes and argument tables carry (not NumPy's type numbers).
+DTYPES = (
+    "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
+    "float32", "float64", "complex64", "complex128",
+)  # fmt: skip
+DTYPE_INDEX = {name: index for index, name in enumerate(DTYPES)}
+MAX_RANK = 16  # arrays of higher rank go to Python
+MAX_EXTENT = 1 << 40  # a longer axis goes to Python: index arithmetic below this bound cannot overflow
+
+
+class ArgKind(IntEnum):
+    """What kind of Python object a slot must hold."""
+
+    ARRAY = 1  # exactly numpy.ndarray, native byte order, aligned
+    PY_BOOL = 2
+    PY_INT = 3  # must fit int64, otherwise the call goes to Python
+    PY_FLOAT = 4
+    PY_COMPLEX = 5
+    NP_SCALAR = 6  # exactly numpy.<dtype>
+    STATIC = 7  # equal to `value` (same type, then ==); for functions, modules and classes: the same object
+    OBJECT = 8  # exactly of the class in `value`; its attributes are slots of their own
+    TUPLE = 9  # exactly tuple of `length` items; the items are slots of their own
+    IGNORED = 10  # any object: the compiled code never looks at it (it may still be handed back)
+
+
+class SlotKind(IntEnum):
+    """Where the object of a slot comes from."""
+
+    PARAM = 1  # parameter number `index`
+    GLOBAL = 2  # the program's globals()[name], else builtins
+    CELL = 3  # closure cell number `index` of the program
+    ATTRIBUTE = 4  # getattr(slot[index], name)
+    ITEM = 5  # slot[parent][index], parent a tuple
+    MAPPING = 6  # slot[parent][name], parent a dict: globals of another module
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """One Python object of a call and where it comes from."""
+
+    kind: SlotKind
+    index: int = 0  # PARAM, CELL: number; ATTRIBUTE: parent slot; ITEM: item number
+    name: str = ""  # GLOBAL, ATTRIBUTE
+    parent: int = -1  # ITEM, MAPPING: parent slot
+
+
+@dataclass(frozen=True, slots=True)
+class ArgSpec:
+    """What a slot must hold for a compiled variant to be used."""
+
+    kind: ArgKind
+    dtype: str = ""  # ARRAY, NP_SCALAR
+    ndim: int = 0  # ARRAY
+    layout: str = "S"  # ARRAY: "C" contiguous, "F" Fortran contiguous, "S" any strides
+    ones: int = 0  # ARRAY: bit d set = extent d is exactly 1, clear = it is not 1
+    written: bool = False  # ARRAY: the kernel writes it (must be writeable, takes part in the overlap check)
+    same_as: int = -1  # ARRAY: earlier slot that is the very same array (pointer, shape, strides)
+    value: Any = None  # STATIC, OBJECT: an encoded constant, see `encode_constant` in runtime
+    length: int = 0  # TUPLE
+
+
+class RecipeOp(IntEnum):
+    """First word of each recipe in the flat form read by the dispatcher."""
+
+    CONST = 1  # k                  constants[k]
+    SLOT = 2  # k                   the object in slot k of this call
+    PY_BOOL = 3  # s                out[s].i
+    PY_INT = 4  # s                 out[s].i
+    PY_FLOAT = 5  # s               out[s].f
+    PY_COMPLEX = 6  # s             out[s].c
+    NP_SCALAR = 7  # s dtype        NumPy scalar of that dtype from out[s]
+    ARRAY = 8  # s dtype ndim       ndarray from out[s].a
+    TUPLE = 9  # n item...
+    LIST = 10  # n item...
+    UNION = 11  # s n (len item)... out[s].i selects the item
+    UNBOUND = 12  #                 the marker object for a name that has no value
+
+
+@dataclass(frozen=True, slots=True)
+class Const:
+    """A constant object: index into `KernelInfo.constants`."""
+
+    index: int
+
+
+@dataclass(frozen=True, slots=True)
+class FromSlot:
+    """The very object that came in through a slot."""
+
+    slot: int
+
+
+@dataclass(frozen=True, slots=True)
+class Scalar:
+    """A scalar the kernel stored in `out[out]`; `kind` is "py_bool", "py_int", "py_float", "py_complex" or a dtype."""
+
+    out: int
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class Array:
+    """An array the kernel stored in `out[out]`."""
+
+    out: int
+    dtype: str
+    ndim: int
+
+
+@dataclass(frozen=True, slots=True)
+class Sequence:
+    """A tuple or list of recipes."""
+
+    items: tuple[Recipe, ...]
+    is_list: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Union:
+    """One of several recipes, chosen by the integer in `out[tag]`."""
+
+    tag: int
+    alternatives: tuple[Recipe, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Unbound:
+    """A name without a value at this point."""
+
+
+Recipe: TypeAlias = Const | FromSlot | Scalar | Array | Sequence | Union | Unbound
+
+_PY_SCALARS = {
+    "py_bool": RecipeOp.PY_BOOL,
+    "py_int": RecipeOp.PY_INT,
+    "py_float": RecipeOp.PY_FLOAT,
+    "py_complex": RecipeOp.PY_COMPLEX,
+}
+
+
+def flatten_recipe(recipe: Recipe) -> list[int]:
+    """The recipe as the flat int32 program the dispatcher runs."""
+    match recipe:
+        case Const(index=index):
+            return [RecipeOp.CONST, index]
+        case FromSlot(slot=slot):
+            return [RecipeOp.SLOT, slot]
+        case Scalar(out=out, kind=kind):
+            if kind in _PY_SCALARS:
+                return [_PY_SCALARS[kind], out]
+            return [RecipeOp.NP_SCALAR, out, DTYPE_INDEX[kind]]
+        case Array(out=out, dtype=dtype, ndim=ndim):
+            return [RecipeOp.ARRAY, out, DTYPE_INDEX[dtype], ndim]
+        case Sequence(items=items, is_list=is_list):
+            words: list[int] = [RecipeOp.LIST if is_list else RecipeOp.TUPLE, len(items)]
+            for item in items:
+                words += flatten_recipe(item)
+            return words
+        case Union(tag=tag, alternatives=alternatives):
+            words = [RecipeOp.UNION, tag, len(alternatives)]
+            for alternative in alternatives:
+                flat = flatten_recipe(alternative)
+                words += [len(flat), *flat]
+            return words
+        case Unbound():
+            return [RecipeOp.UNBOUND]
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """One Python activation of a resume point, outermost first.
+
+    `function` is an index into `KernelInfo.functions`; `path` leads to a statement in that function's normalised
+    syntax tree; `names` are the local names in the order of the frame's part of the recipe. In every frame but the
+    last the statement is the call the next frame came from, and its value is still to be assigned.
+    """
+
+    function: int
+    path: tuple[int, ...]
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Exit:
+    """One way out of the kernel.
+
+    With no frames the recipe builds the result of the call. With frames it builds a tuple of one tuple per frame (the
+    values of its `names`), from which the rest of the function runs in Python. In programs that assign attributes, the
+    recipe is a pair: what was just said, and a tuple with one value per `KernelInfo.writebacks` entry.
+    """
+
+    recipe: Recipe
+    frames: tuple[Frame, ...] = ()
+    line: int = 0
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class WriteBack:
+    """An attribute the program assigned: `setattr(slot, name, value)` when it leaves, unless the value is unbound."""
+
+    slot: int
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class WarnSite:
+    """A place that may raise a floating-point RuntimeWarning: NumPy's name of the operation and the line."""
+
+    operation: str
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionRef:
+    """How to reach a function that was inlined, from the program itself (index 0, no steps).
+
+    A step is ("global", name), ("cell", name), ("attr", name), ("slot", k) or ("def", line, column) for a function or
+    lambda written inside its parent.
+    """
+
+    parent: int
+    steps: tuple[tuple[str | int, ...], ...] = ()
+    calls: tuple[tuple[int, int], ...] = ()  # (line, column) of the calls inlined in it: input of the normaliser
+
+
+@dataclass(frozen=True, slots=True)
+class KernelInfo:
+    """Everything the caller of one compiled variant needs to know; nothing in it refers to the compiler."""
+
+    name: str
+    symbol: str
+    slots: tuple[Slot, ...]
+    args: tuple[ArgSpec, ...]
+    exits: tuple[Exit, ...]
+    out_count: int
+    constants: tuple[Any, ...] = ()  # encoded, see runtime
+    functions: tuple[FunctionRef, ...] = (FunctionRef(-1),)
+    writebacks: tuple[WriteBack, ...] = ()
+    warn_sites: tuple[WarnSite, ...] = ()
+    libraries: tuple[str, ...] = ()  # names of library functions the kernel expects in ctx->library, in order
+    abi: int = field(default=ABI_VERSION)
+
+
+def info_to_json(info: KernelInfo) -> dict[str, Any]:
+    """Plain lists, dicts, strings and numbers; recipes carry their class name."""
+    data = asdict(info)
+    data["exits"] = [
+        {**asdict(exit_), "recipe": _recipe_to_json(exit_.recipe), "frames": [asdict(f) for f in exit_.frames]}
+        for exit_ in info.exits
+    ]
+    return data
+
+
+def info_from_json(data: dict[str, Any]) -> KernelInfo:
+    """The inverse of `info_to_json`; raises KeyError, TypeError or ValueError on anything malformed."""
+    if data["abi"] != ABI_VERSION:
+        raise ValueError(f"kernel ABI {data['abi']}, expected {ABI_VERSION}")
+    return KernelInfo(
+        name=data["name"],
+        symbol=data["symbol"],
+        slots=tuple(Slot(SlotKind(s["kind"]), s["index"], s["name"], s["parent"]) for s in data["slots"]),
+        args=tuple(_arg_from_json(arg) for arg in data["args"]),
+        exits=tuple(_exit_from_json(exit_) for exit_ in data["exits"]),
+        out_count=data["out_count"],
+        constants=tuple(data["constants"]),
+        functions=tuple(
+            FunctionRef(f["parent"], tuple(tuple(s) for s in f["steps"]), tuple((c[0], c[1]) for c in f["calls"]))
+            for f in data["functions"]
+        ),
+        writebacks=tuple(WriteBack(**w) for w in data["writebacks"]),
+        warn_sites=tuple(WarnSite(**w) for w in data["warn_sites"]),
+        libraries=tuple(data["libraries"]),
+    )
+
+
+def _arg_from_json(data: dict[str, Any]) -> ArgSpec:
+    return ArgSpec(**{**data, "kind": ArgKind(data["kind"])})
+
+
+def _exit_from_json(data: dict[str, Any]) -> Exit:
+    frames = tuple(Frame(f["function"], tuple(f["path"]), tuple(f["names"])) for f in data["frames"])
+    return Exit(_recipe_from_json(data["recipe"]), frames, data["line"], data["reason"])
+
+
+def _recipe_to_json(recipe: Recipe) -> list[Any]:
+    match recipe:
+        case Const(index=index):
+            return ["const", index]
+        case FromSlot(slot=slot):
+            return ["slot", slot]
+        case Scalar(out=out, kind=kind):
+            return ["scalar", out, kind]
+        case Array(out=out, dtype=dtype, ndim=ndim):
+            return ["array", out, dtype, ndim]
+        case Sequence(items=items, is_list=is_list):
+            return ["list" if is_list else "tuple", *(_recipe_to_json(item) for item in items)]
+        case Union(tag=tag, alternatives=alternatives):
+            return ["union", tag, *(_recipe_to_json(item) for item in alternatives)]
+        case Unbound():
+            return ["unbound"]
+
+
+def _recipe_from_json(data: list[Any]) -> Recipe:
+    rest = cast("list[Any]", data[1:])
+    match data[0]:
+        case "const":
+            return Const(*rest)
+        case "slot":
+            return FromSlot(*rest)
+        case "scalar":
+            return Scalar(*rest)
+        case "array":
+            return Array(*rest)
+        case "tuple" | "list":
+            return Sequence(tuple(_recipe_from_json(item) for item in rest), data[0] == "list")
+        case "union":
+            return Union(rest[0], tuple(_recipe_from_json(item) for item in rest[1:]))
+        case "unbound":
+            return Unbound()
+        case other:
+            raise ValueError(f"unknown recipe {other!r}")
