@@ -1,0 +1,1 @@
+"""The dataflow graph: types, expressions, nodes, text form and verifier."""

@@ -1,0 +1,413 @@
+"""The graph: containers, views, and the nodes of a region. `docs/ir.md` states the meaning of every node.
+
+Three rules: containers are separate from computation; every movement of data is explicit; control flow exists only
+where the data does not already give the order. Everything is immutable. Containers are named by strings and looked up
+in `Program.containers`. Nodes carry a stable `id` that is not compared: facts, explanations and profiles are keyed by it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any, TypeAlias
+
+from weft.ir.dtypes import DType
+from weft.ir.exprs import Expr, Index, Value
+from weft.support.abi import ArgSpec, FunctionRef, Slot, WarnSite, WriteBack
+from weft.support.spans import Span
+
+
+class Storage(Enum):
+    """Where the memory of a container comes from."""
+
+    ARGUMENT = "argument"  # an array of the call; strides as they come (or dense, by `layout`)
+    TRANSIENT = "transient"  # made by an Alloc, dense
+    REF = "ref"  # bound at run time to a view of one of `may_alias`, by a Carry or a Branch result
+    ALIAS = "alias"  # the elements of the dense container `base` in C order, under another shape (reshape)
+
+
+class Layout(Enum):
+    """The order of elements in memory."""
+
+    C = "C"  # dense, last axis fastest
+    F = "F"  # dense, first axis fastest
+    STRIDED = "S"  # strides known at run time only
+
+
+class Schedule(Enum):
+    """How the iterations of a map run."""
+
+    SEQUENTIAL = "sequential"
+    SIMD = "simd"
+    PARALLEL = "parallel"
+
+
+@dataclass(frozen=True, slots=True)
+class Container:
+    """An array that nodes read and write: element type, symbolic shape, layout, and where its memory comes from.
+
+    The extents of a REF are values defined by its binding. `slot` is the ABI slot of an ARGUMENT.
+    """
+
+    name: str
+    dtype: DType
+    shape: tuple[Index, ...]
+    storage: Storage
+    layout: Layout = Layout.C
+    slot: int = -1
+    base: str = ""
+    may_alias: tuple[str, ...] = ()
+    written: bool = False
+
+    @property
+    def rank(self) -> int:
+        """Number of axes."""
+        return len(self.shape)
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """How one dimension of a container is indexed by a view: `offset + sum(step * p[axis])`."""
+
+    offset: Index
+    terms: tuple[tuple[int, Index], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """An index map onto a container: element p of the view is `container[axes[d] at p for d]`.
+
+    `shape` gives the extents of the view. A view axis that no `axes` entry mentions is broadcast. The view of container
+    "" (NOTHING) may only be bound to a REF that is never looked at: the array side of a choice that is something else.
+    """
+
+    container: str
+    shape: tuple[Index, ...]
+    axes: tuple[Axis, ...]
+
+    @property
+    def rank(self) -> int:
+        """Number of axes of the view."""
+        return len(self.shape)
+
+    def at(self, point: tuple[Index, ...]) -> Memlet:
+        """The element at a point of the view's own index space."""
+        indices: list[Index] = []
+        for axis in self.axes:
+            position = axis.offset
+            for number, step in axis.terms:
+                position = position + step * point[number]
+            indices.append(position)
+        return Memlet(self.container, tuple(indices))
+
+
+NOTHING = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Memlet:
+    """One element of a container moved, as a function of the surrounding parameters.
+
+    On writes `conflict` may name the operation that combines with what is there: add, multiply, minimum, maximum,
+    logical_or, logical_and.
+    """
+
+    container: str
+    index: tuple[Index, ...]
+    conflict: str = ""
+
+
+# ---- what leaves a program: results and live names ------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """A Python object known at compile time: index into `Program.constants`."""
+
+    index: int
+
+
+@dataclass(frozen=True, slots=True)
+class SlotObject:
+    """The very object that came in through a slot."""
+
+    slot: int
+
+
+@dataclass(frozen=True, slots=True)
+class Pack:
+    """A tuple (or list) of bundles."""
+
+    items: tuple[Bundle, ...]
+    is_list: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One of several bundles, chosen at run time by an integer."""
+
+    tag: Expr
+    items: tuple[Bundle, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """A name without a value."""
+
+
+Bundle: TypeAlias = Expr | View | Constant | SlotObject | Pack | Choice | Missing
+
+
+# ---- nodes ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Alloc:
+    """Give memory to a TRANSIENT container, until the end of the region it stands in. Contents are undefined."""
+
+    container: str
+    site: int
+    id: int = field(default=0, compare=False)
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Elementwise:
+    """`output[p] = expr` for every point p of the output, as if all inputs were read before the first write.
+
+    `params` are the coordinates of p (one per axis), usable in `expr`; each input defines a value: the element at p of a
+    view with the output's shape. Scalars from outside stand in `expr` directly.
+    """
+
+    output: View
+    params: tuple[Value, ...]
+    inputs: tuple[tuple[Value, View], ...]
+    expr: Expr
+    warn: int = -1  # index into Program.warn_sites: report floating-point exceptions there
+    id: int = field(default=0, compare=False)
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reduce:
+    """Combine `input` over `axes` into `output`: its rank less the axes (or 1-long axes there if `keepdims`).
+
+    `op` is add, multiply, minimum, maximum, logical_and, logical_or, argmin or argmax (first position; NaN wins as in
+    NumPy). The element type of the output is that of the reduction (the input is cast first). `initial` is what an
+    empty reduction gives; None means the caller has guarded that it is not empty. Sums may be evaluated in any fixed
+    order within the error bound of pairwise summation.
+    """
+
+    op: str
+    output: View
+    input: View
+    axes: tuple[int, ...]
+    initial: Expr | None
+    warn: int = -1
+    id: int = field(default=0, compare=False)
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scan:
+    """Running `op` (add or multiply) of `input` along `axis`, in order, into `output` of the same shape."""
+
+    op: str
+    output: View
+    input: View
+    axis: int
+    warn: int = -1
+    id: int = field(default=0, compare=False)
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MatMul:
+    """`output[..., i, j] = sum over k of lhs[..., i, k] * rhs[..., k, j]`, all of one element type.
+
+    Vectors are views with an added axis; batch axes are already broadcast. For bool the sum is `or`.
+    """
+
+    output: View
+    lhs: View
+    rhs: View
+    warn: int = -1
+    id: int = field(default=0, compare=False)
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Let:
+    """Name the value of an expression. `warn` >= 0: a NumPy scalar operation that may give a RuntimeWarning."""
+
+    value: Value
+    expr: Expr
+    warn: int = -1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tasklet:
+    """Straight-line scalar code: read all memlets, compute the lets in order, then do the writes in order.
+
+    It touches nothing else. The values it defines are visible to the nodes after it.
+    """
+
+    reads: tuple[tuple[Value, Memlet], ...] = ()
+    lets: tuple[Let, ...] = ()
+    writes: tuple[tuple[Memlet, Expr], ...] = ()
+    id: int = field(default=0, compare=False)
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Map:
+    """Run the body for every point of a box, in any order: iterations are independent by definition.
+
+    `ranges` are (start, stop) per parameter, with start <= stop guaranteed by guards.
+    """
+
+    params: tuple[Value, ...]
+    ranges: tuple[tuple[Index, Index], ...]
+    body: Region
+    schedule: Schedule = Schedule.SEQUENTIAL
+    warn: int = -1
+    id: int = field(default=0, compare=False)
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Carry:
+    """A value or REF container that a loop passes from one iteration to the next; visible in the loop and after it."""
+
+    target: Value | str
+    init: Expr | View
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Loop:
+    """`for var in range(start, stop, step)`, in order. `wish` is "map" or "prange" where the user asked for parallel."""
+
+    var: Value
+    start: Index
+    stop: Index
+    step: Index
+    carries: tuple[Carry, ...]
+    body: Region
+    wish: str = ""
+    id: int = field(default=0, compare=False)
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class While:
+    """Run the body again and again until a Break."""
+
+    carries: tuple[Carry, ...]
+    body: Region
+    id: int = field(default=0, compare=False)
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Branch:
+    """Run one of two regions. Each ends with a Yield of one item per result, or leaves some other way."""
+
+    condition: Expr
+    then: Region
+    orelse: Region
+    results: tuple[Value | str, ...] = ()
+    id: int = field(default=0, compare=False)
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Yield:
+    """End an arm of a Branch with its results."""
+
+    values: tuple[Expr | View, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Continue:
+    """End an iteration of the innermost loop; the carries take these values. Every loop body ends with one, or leaves."""
+
+    values: tuple[Expr | View, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Break:
+    """Leave a loop: the innermost, or `depth` loops further out. The carries of the loop left take these values."""
+
+    values: tuple[Expr | View, ...] = ()
+    depth: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Return:
+    """Leave the program with a result. `writebacks` gives one bundle per Program.writebacks."""
+
+    value: Bundle
+    writebacks: tuple[Bundle, ...] = ()
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class SiteFrame:
+    """One Python activation of a site: the statement it is at, and its live names with their values."""
+
+    function: int
+    path: tuple[int, ...]
+    names: tuple[str, ...]
+    values: tuple[Bundle, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """A point to which the program can be taken back: nothing observable happened since. Guards name it by `number`."""
+
+    number: int
+    frames: tuple[SiteFrame, ...]
+    writebacks: tuple[Bundle, ...] = ()
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """An assumption of the code below: where `condition` is false, the program leaves through its site."""
+
+    condition: Expr
+    site: int
+    reason: str
+
+
+Node: TypeAlias = (
+    Alloc | Elementwise | Reduce | Scan | MatMul | Tasklet | Map | Loop | While | Branch
+    | Yield | Continue | Break | Return | Site | Guard
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """Nodes in order."""
+
+    nodes: tuple[Node, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A whole function: what comes in, the containers, and the body, which ends with a Return on every path.
+
+    `scalars` gives the values defined by scalar slots: (slot, value). Extents of argument containers are values too,
+    defined on entry. `constants` are Python objects that bundles refer to.
+    """
+
+    name: str
+    slots: tuple[Slot, ...]
+    args: tuple[ArgSpec, ...]
+    scalars: tuple[tuple[int, Value], ...]
+    containers: dict[str, Container]
+    body: Region
+    constants: tuple[Any, ...] = ()
+    functions: tuple[FunctionRef, ...] = (FunctionRef(-1),)
+    writebacks: tuple[WriteBack, ...] = ()
+    warn_sites: tuple[WarnSite, ...] = ()
