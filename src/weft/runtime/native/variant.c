@@ -1,0 +1,147 @@
+/* Variants: read from the flat tables `dispatcher.py` packs, checked, kept and freed. */
+
+/* A reader of int64 words that never runs past the end; the first fault sticks. */
+typedef struct { const int64_t *word, *end; int bad; } table_reader;
+
+static int64_t next_word(table_reader *reader)
+{
+    if (reader->word >= reader->end) {
+        reader->bad = 1;
+        return 0;
+    }
+    return *reader->word++;
+}
+
+static int next_within(table_reader *reader, int64_t low, int64_t high)
+{
+    int64_t value = next_word(reader);
+    if (value < low || value > high) reader->bad = 1;
+    return reader->bad ? 0 : (int)value;
+}
+
+static void read_slot(table_reader *reader, variant *v, int k, const int limits[2])
+{
+    slot_record *slot = &v->slots[k];
+    slot->kind = next_within(reader, SLOT_PARAM, SLOT_ITEM);
+    int highest = slot->kind == SLOT_PARAM ? limits[0] - 1 : slot->kind == SLOT_CELL ? limits[1] - 1
+                : slot->kind == SLOT_ATTRIBUTE ? k - 1 : 1 << 30;
+    slot->index = next_within(reader, 0, highest);
+    slot->parent = next_within(reader, slot->kind == SLOT_ITEM ? 0 : -1, k - 1);
+    slot->name = PyTuple_GetItem(v->names, k);
+    if (!slot->name || (slot->kind == SLOT_ITEM && v->args[slot->parent].kind != ARG_TUPLE)) reader->bad = 1;
+}
+
+static void read_arg(table_reader *reader, variant *v, int k)
+{
+    static const int layout_flags[] = {0, NPY_C_CONTIGUOUS, NPY_F_CONTIGUOUS};
+    arg_record *arg = &v->args[k];
+    arg->kind = next_within(reader, ARG_ARRAY, ARG_IGNORED);
+    arg->dtype = next_within(reader, 0, DT_COUNT - 1);
+    arg->ndim = next_within(reader, 0, MAX_NDIM);
+    arg->flags = NPY_ALIGNED | layout_flags[next_within(reader, 0, 2)];
+    arg->ones = (uint32_t)next_word(reader);
+    arg->written = next_within(reader, 0, 1);
+    if (arg->written) arg->flags |= NPY_WRITEABLE;
+    arg->same_as = next_within(reader, -1, k - 1);
+    arg->length = next_word(reader);
+    arg->value = PyTuple_GetItem(v->values, k);
+    if (!arg->value) reader->bad = 1;
+    if (arg->kind != ARG_ARRAY) return;
+    if (arg->same_as >= 0 && v->args[arg->same_as].kind != ARG_ARRAY) reader->bad = 1;
+    arg->array = v->array_count++;
+    v->extent_count += 2 * arg->ndim;
+}
+
+/* Copies the recipe words of every exit and checks them. */
+static void read_exits(table_reader *reader, variant *v)
+{
+    int used = 0;
+    for (int e = 0; e < v->exit_count && !reader->bad; e++) {
+        v->exits[e].has_frames = next_within(reader, 0, 1);
+        int count = next_within(reader, 1, 1 << 24);
+        v->exits[e].recipe_start = used;
+        for (int i = 0; i < count && !reader->bad; i++) v->recipes[used++] = (int32_t)next_word(reader);
+        if (reader->bad) return;
+        recipe_check check = {v->recipes + used - count, v->recipes + used, v->out_count, v->slot_count,
+                              (int)PyTuple_Size(v->constants), 0};
+        if (!check_recipe(&check) || check.word != check.end) reader->bad = 1;
+        if (check.arrays > v->made_count) v->made_count = check.arrays;
+    }
+}
+
+static void free_variant(variant *v)
+{
+    if (--v->references > 0) return;
+    free(v->slots);
+    free(v->args);
+    free(v->exits);
+    free(v->recipes);
+    free(v->library);
+    PyObject *objects[] = {v->names, v->values, v->constants, v->on_resume, v->on_finish, v->on_warn};
+    for (size_t i = 0; i < sizeof objects / sizeof *objects; i++)
+        if (objects[i]) Py_DecRef(objects[i]);
+    free(v);
+}
+
+static int allocate_tables(variant *v, size_t words)
+{
+    v->slots = calloc((size_t)v->slot_count + 1, sizeof *v->slots);
+    v->args = calloc((size_t)v->slot_count + 1, sizeof *v->args);
+    v->exits = calloc((size_t)v->exit_count + 1, sizeof *v->exits);
+    v->recipes = calloc(words + 1, sizeof *v->recipes);
+    return v->slots && v->args && v->exits && v->recipes;
+}
+
+static int read_library(variant *v, PyObject *addresses)
+{
+    Py_ssize_t n = PyTuple_Size(addresses);
+    v->library = calloc((size_t)n + 1, sizeof *v->library);
+    if (n < 0 || !v->library) return -1;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        v->library[i] = PyLong_AsVoidPtr(PyTuple_GetItem(addresses, i));
+        if (!v->library[i] && PyErr_Occurred()) return -1;
+    }
+    return 0;
+}
+
+/* tables: slot_count, out_count, exit_count, has_writebacks; per slot: kind, index, parent, then the arg's kind, dtype,
+ * ndim, layout, ones, written, same_as, length; per exit: has_frames, word count, words. `limits`: how many parameters
+ * and cells there are. */
+static int read_tables(variant *v, PyObject *tables, const int limits[2])
+{
+    size_t words = (size_t)PyBytes_Size(tables) / sizeof(int64_t);
+    const int64_t *first = (const int64_t *)PyBytes_AsString(tables);
+    table_reader reader = {first, first + words, 0};
+    v->slot_count = next_within(&reader, 0, 1 << 16);
+    v->out_count = next_within(&reader, 0, 1 << 16);
+    v->exit_count = next_within(&reader, 1, 1 << 20);
+    v->has_writebacks = next_within(&reader, 0, 1);
+    if (reader.bad || PyTuple_Size(v->names) != v->slot_count || PyTuple_Size(v->values) != v->slot_count) return 0;
+    if (!allocate_tables(v, words)) return 0;
+    for (int k = 0; k < v->slot_count && !reader.bad; k++) {
+        read_slot(&reader, v, k, limits);
+        if (!reader.bad) read_arg(&reader, v, k);
+    }
+    if (!reader.bad) read_exits(&reader, v);
+    return !reader.bad && reader.word == reader.end;
+}
+
+static variant *new_variant(PyObject *arguments, const int limits[2])
+{
+    PyObject *self, *tables, *address, *addresses;
+    variant *v = calloc(1, sizeof *v);
+    if (!v) return PyErr_NoMemory(), NULL;
+    v->references = 1;
+    if (!PyArg_ParseTuple(arguments, "OOOOOOOOOO", &self, &address, &tables, &v->names, &v->values, &v->constants,
+                          &addresses, &v->on_resume, &v->on_finish, &v->on_warn)) {
+        free(v);
+        return NULL;
+    }
+    PyObject *owned[] = {v->names, v->values, v->constants, v->on_resume, v->on_finish, v->on_warn};
+    for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) Py_IncRef(owned[i]);
+    v->kernel = (int32_t (*)(weft_ctx *, const weft_value *, weft_value *))PyLong_AsVoidPtr(address);
+    if (v->kernel && !read_library(v, addresses) && read_tables(v, tables, limits)) return v;
+    if (!PyErr_Occurred()) PyErr_SetString(PyExc_ValueError, "malformed kernel tables");
+    free_variant(v);
+    return NULL;
+}

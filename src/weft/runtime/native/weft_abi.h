@@ -1,0 +1,65 @@
+/* The kernel ABI, version 1: what a compiled kernel may call and how values cross. Mirrors support/abi.py.
+ *
+ *   int32_t kernel(weft_ctx *ctx, const weft_value *args, weft_value *out);
+ *
+ * args[k] is slot k (only ARRAY and scalar slots are filled). The kernel stores what an exit needs in out[] and
+ * returns the exit's index (>= 0), WEFT_INTERRUPTED or WEFT_NO_MEMORY. It runs without the GIL and never touches a
+ * Python object. This header needs nothing but <stdint.h>, so that one nest compiles in a tenth of a second.
+ */
+#ifndef WEFT_ABI_H
+#define WEFT_ABI_H
+#include <stdint.h>
+
+#define WEFT_ABI_VERSION 1
+#define WEFT_INTERRUPTED (-1)
+#define WEFT_NO_MEMORY (-2)
+
+/* Memory with an owner count. `data` comes from aligned_alloc(64, ...), so NumPy may free() it once handed over.
+ * Blocks of arguments have object != 0 and are never freed by release. */
+typedef struct weft_block weft_block;
+struct weft_block {
+    void *data;
+    int64_t size_bytes;
+    int64_t owners;
+    void *object;             /* the argument's PyObject, or 0 */
+    weft_block *next, *prev;  /* all blocks of one call, so that any exit can free what is left */
+};
+
+typedef struct {
+    void *data;               /* element [0, 0, ...] */
+    weft_block *block;        /* the memory it lies in */
+    const int64_t *shape;     /* ndim extents */
+    const int64_t *strides;   /* ndim strides in bytes */
+} weft_array;
+
+typedef union {
+    int64_t i;                /* bool and all integers (uint64 by bit pattern) */
+    double f;                 /* float32 and float64 */
+    double c[2];              /* complex64 and complex128 */
+    weft_array a;
+} weft_value;
+
+typedef struct weft_ctx weft_ctx;
+typedef void (*weft_body)(void *env, int64_t begin, int64_t end);
+struct weft_ctx {
+    int64_t fuel;                                            /* loop iterations until the next poll */
+    int32_t (*poll)(weft_ctx *);                             /* refills fuel; nonzero: leave with WEFT_INTERRUPTED */
+    weft_block *(*alloc)(weft_ctx *, int64_t size_bytes);    /* one owner; 0 when there is no memory */
+    void (*release)(weft_ctx *, weft_block *);               /* one owner less; frees at zero */
+    int64_t *(*extents)(weft_ctx *, int32_t count);          /* room for shapes and strides of out[] arrays, until exit */
+    void (*parallel)(weft_ctx *, weft_body, void *env, int64_t count, int64_t grain);
+    void (*warn)(weft_ctx *, int32_t flags, int32_t site);   /* flags: WEFT_FP_*; remembered, raised after the call */
+    int32_t (*call_python)(weft_ctx *, int32_t site, weft_value *values);
+    void *const *library;                                    /* KernelInfo.libraries, resolved */
+    int64_t counters[8];                                     /* 0 allocations, 1 bytes allocated, 2 live, 3 peak live,
+                                                                4 parallel regions */
+    void *state;                                             /* the caller's own */
+};
+
+#define WEFT_FP_DIVIDE 1
+#define WEFT_FP_OVERFLOW 2
+#define WEFT_FP_UNDERFLOW 4
+#define WEFT_FP_INVALID 8
+
+static inline int32_t weft_poll(weft_ctx *ctx) { return --ctx->fuel < 0 && ctx->poll(ctx); }
+#endif
