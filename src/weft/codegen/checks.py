@@ -1,0 +1,115 @@
+"""Floating-point warnings of one operation, found in its operands and its result.
+
+NumPy asks the processor's flags, which a vectorized nest with comparisons raises without cause. The result tells the
+same: it is infinite or NaN while the operands are not.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+from weft.codegen.c_types import literal
+from weft.codegen.scalars import Operand
+from weft.codegen.support_functions import SupportFunctions
+from weft.ir.dtypes import DType
+from weft.ir.ops import OPS
+
+_DIVISIONS: Final = frozenset(("floor_divide", "remainder", "fmod"))
+_BY_SECOND: Final = frozenset(("divide", "floor_divide"))  # infinite by a second operand of zero: divide, else overflow
+_BY_FIRST: Final = frozenset(("power", "reciprocal"))
+
+# Operations that raise exactly the flags NumPy reports for them, vectorized or not.
+_EXACT_ON_FLOATS: Final = frozenset((
+    "add", "subtract", "multiply", "divide", "negative", "positive", "absolute", "fabs", "square", "reciprocal",
+    "sqrt", "copysign", "conjugate", "real", "imag", "complex", "deg2rad", "rad2deg",
+))  # fmt: skip
+_EXACT_ON_COMPLEX: Final = frozenset(
+    ("add", "subtract", "multiply", "negative", "positive", "square", "conjugate", "real", "imag")
+)
+
+# The smallest number that is truncated to an int32.
+_INT32_LOW: Final = {DType.FLOAT32: -(2.0**31), DType.FLOAT64: math.nextafter(-(2.0**31) - 1, 0.0)}
+
+
+def may_warn(name: str, source: DType, result: DType) -> bool:
+    """Whether NumPy can give a RuntimeWarning for the operation on these types."""
+    if name == "cast":
+        return (source.kind in "fc" and result.kind in "iu") or narrows(source, result)
+    if source.kind in "biu":
+        return name in _DIVISIONS or name == "reciprocal"
+    return bool(OPS[name].warns) and not (name == "absolute" and source.kind == "f")
+
+
+def narrows(source: DType, result: DType) -> bool:
+    """A cast to single precision, which may overflow."""
+    single = (DType.FLOAT32, DType.COMPLEX64)
+    return source.kind in "fc" and result in single and source not in single
+
+
+def flags_are_exact(name: str, source: DType, result: DType) -> bool:
+    """Whether the processor's flags can be trusted around this operation."""
+    if name == "cast":
+        return not (source.kind in "fc" and result.kind in "biu")
+    if source.kind == "c":
+        return name in _EXACT_ON_COMPLEX
+    if source.kind == "f":
+        return name in _EXACT_ON_FLOATS
+    return not may_warn(name, source, result)
+
+
+def check(support: SupportFunctions, name: str, result: Operand, operands: tuple[Operand, ...]) -> str:
+    """A C expression with the WEFT_FP_ bits of an operation whose texts are plain names; "" where there are none."""
+    source = operands[0].dtype
+    texts = [x.text for x in operands]
+    if not may_warn(name, source, result.dtype):
+        return ""
+    if name == "cast":
+        return _check_cast(support, result, operands[0])
+    if source.kind in "biu":
+        return _check_integers(support, name, source, texts)
+    if result.dtype is not source:  # the absolute value of a complex number
+        finite = support.need("isfinite", source)
+        return f"({finite}({texts[0]}) & (__builtin_fabs({result.text}) == __builtin_inf()) ? WEFT_FP_OVERFLOW : 0)"
+    function = support.need("check_unary" if len(operands) == 1 else "check_binary", source)
+    return f"{function}({result.text}, {', '.join(texts)}, {_infinite(name, source, texts)})"
+
+
+def _infinite(name: str, source: DType, texts: list[str]) -> str:
+    """The flag for an infinite result of finite operands."""
+    zero = "{} == 0" if source.kind == "f" else "({0} == 0)"
+    if name in _BY_SECOND or name in _BY_FIRST:
+        which = texts[1] if name in _BY_SECOND else texts[0]
+        return f"{zero.format(which)} ? WEFT_FP_DIVIDE : WEFT_FP_OVERFLOW"
+    warns = OPS[name].warns
+    return "WEFT_FP_OVERFLOW" if "o" in warns else "WEFT_FP_DIVIDE" if "d" in warns else "0"
+
+
+def _check_integers(support: SupportFunctions, name: str, source: DType, texts: list[str]) -> str:
+    if name == "reciprocal":
+        return f"({texts[0]} == 0 ? WEFT_FP_DIVIDE | WEFT_FP_INVALID : 0)"
+    if name == "floor_divide" and source.kind == "i":
+        return f"{support.need('check_division', source)}({texts[0]}, {texts[1]})"
+    return f"({texts[1]} == 0 ? WEFT_FP_DIVIDE : 0)"
+
+
+def _check_cast(support: SupportFunctions, result: Operand, operand: Operand) -> str:
+    source, text = operand.dtype, operand.text
+    if result.dtype.kind in "fc":
+        finite = support.need("isfinite", source) if source.kind == "c" else "__builtin_isfinite"
+        grown = support.need("isinf", result.dtype) if result.dtype.kind == "c" else "__builtin_isinf"
+        return f"({finite}({text}) & ({grown}({result.text}) != 0) ? WEFT_FP_OVERFLOW : 0)"
+    if source.kind == "c":
+        source = DType.FLOAT32 if source is DType.COMPLEX64 else DType.FLOAT64
+        text = f"__real__ {text}"
+    match result.dtype:
+        case DType.INT64:
+            low, high = -(2.0**63), 2.0**63
+        case DType.UINT64:
+            low, high = -(2.0**63), 2.0**64
+        case DType.UINT32:
+            low, high = _INT32_LOW[source], 2.0**32
+        case _:
+            low, high = _INT32_LOW[source], 2.0**31
+    function = support.need("check_to_integer", source)
+    return f"{function}({text}, {literal(low, source)}, {literal(high, source)})"

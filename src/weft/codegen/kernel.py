@@ -1,0 +1,156 @@
+"""The state of one kernel while its C text is written: names, variables, owners of memory, exits."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from weft.codegen.c_types import c_type
+from weft.codegen.names import NameTable
+from weft.codegen.scalars import Scalars
+from weft.codegen.support_functions import SupportFunctions
+from weft.codegen.writer import Writer
+from weft.ir.dtypes import PY_INT
+from weft.ir.exprs import Index, Value, index
+from weft.ir.nodes import Container, Loop, Program, Region, Storage, While
+from weft.support.abi import Exit
+from weft.support.errors import InternalError
+
+_WORD = re.compile(r"(?<!\.)(?<!->)\b[A-Za-z_]\w*")
+_COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
+
+
+def words(text: str) -> set[str]:
+    """The identifiers in C text; members of structs and what stands in comments do not count."""
+    return set(_WORD.findall(_COMMENT.sub("", text)))
+
+
+@dataclass(slots=True)
+class Scope:
+    """A region being written: the blocks it owns, in order, and what it is the body or an arm of."""
+
+    loop: Loop | While | None = None
+    results: tuple[Value | str, ...] = ()  # of the Branch it is an arm of
+    blocks: list[str] = field(default_factory=list[str])
+
+
+@dataclass(slots=True)
+class Flags:
+    """Where the operations of a nest note their warnings: site -> variable. `default` is the nest's own."""
+
+    default: str | None
+    sites: dict[int, str] = field(default_factory=dict[int, str])
+
+
+@dataclass(slots=True)
+class Kernel:
+    """One kernel under construction."""
+
+    program: Program
+    symbol: str
+    support: SupportFunctions
+    emit_region: Callable[[Kernel, Region, Scope], None]
+    names: NameTable = field(default_factory=NameTable)
+    writer: Writer = field(default_factory=Writer)
+    variables: dict[str, str] = field(default_factory=dict[str, str])  # C name -> C type
+    value_names: dict[int, str] = field(default_factory=dict[int, str])
+    pointers: dict[str, str] = field(default_factory=dict[str, str])  # container -> C name
+    scopes: list[Scope] = field(default_factory=list[Scope])
+    exits: list[Exit] = field(default_factory=list[Exit])
+    out_count: int = 0
+    own_extents: dict[str, list[int]] = field(default_factory=dict[str, list[int]])  # REF -> value ids
+    guarded: dict[int, list[str]] = field(default_factory=dict[int, list[str]])  # site -> reasons
+    outlined: list[str] = field(default_factory=list[str])
+    libraries: list[str] = field(default_factory=list[str])
+    flags: Flags | None = None
+    map_depth: int = 0
+    parallel: bool = False
+    counter: int = 0
+
+    def line(self, text: str = "") -> None:
+        """One line of C."""
+        self.writer.line(text)
+
+    def scalars(self) -> Scalars:
+        """The writer of scalar operations at this place."""
+        return Scalars(self.support, arrays=self.map_depth > 0)
+
+    def container(self, name: str) -> Container:
+        """The container of this name; of an alias, the alias itself."""
+        return self.program.containers[name]
+
+    def root(self, name: str) -> Container:
+        """The container whose memory it is: the base of an alias."""
+        container = self.container(name)
+        while container.storage is Storage.ALIAS:
+            container = self.container(container.base)
+        return container
+
+    def pointer(self, name: str) -> str:
+        """The C variable with the address of the first element."""
+        root = self.root(name).name
+        if root not in self.pointers:
+            self.pointers[root] = self.names.claim(root)
+        return self.pointers[root]
+
+    def declare(self, name: str, type_: str) -> str:
+        """Note a C variable, so that an outlined body can find it."""
+        self.variables[name] = type_
+        return name
+
+    def new_value(self, value: Value) -> str:
+        """The C variable for a value defined here."""
+        if value.id not in self.value_names:
+            self.value_names[value.id] = self.names.claim(f"{value.name}_{value.id}")
+        return self.declare(self.value_names[value.id], c_type(value.type))
+
+    def is_defined(self, value: Value) -> bool:
+        """Whether the value has a C variable already."""
+        return value.id in self.value_names
+
+    def value(self, value: Value) -> str:
+        """The C variable of a value defined above."""
+        name = self.value_names.get(value.id)
+        if name is None:
+            raise InternalError(f"{value.text} is used before it is defined")
+        return name
+
+    def fresh(self, name: str) -> tuple[Index, str]:
+        """A loop variable of our own, as an index and as a C name."""
+        self.counter += 1
+        value = Value(-self.counter, name, PY_INT)
+        self.value_names[value.id] = self.declare(self.names.claim(name), "int64_t")
+        return index(value), self.value_names[value.id]
+
+    def bind(self, text: str, type_: str, wanted: str = "t") -> str:
+        """A C constant of our own with the value of an expression."""
+        name = self.declare(self.names.claim(wanted), type_)
+        self.line(f"const {type_} {name} = {bare(text)};")
+        return name
+
+    @contextmanager
+    def block(self, head: str = "") -> Generator[None]:
+        """Braces around what is written inside."""
+        with self.writer.block(head):
+            yield
+
+    @contextmanager
+    def elsewhere(self) -> Generator[Writer]:
+        """What is written inside goes into a text of its own."""
+        outer, self.writer = self.writer, Writer(place=self.writer.place)
+        yield self.writer
+        self.writer = outer
+
+
+def bare(text: str) -> str:
+    """The expression without the parentheses around all of it."""
+    if not (text.startswith("(") and text.endswith(")")):
+        return text
+    depth = 0
+    for position, character in enumerate(text):
+        depth += (character == "(") - (character == ")")
+        if depth == 0 and position < len(text) - 1:
+            return text
+    return text[1:-1]

@@ -1,0 +1,48 @@
+"""C identifiers: readable, unique in a kernel, never a word of C or of ours.
+
+A container keeps its name (`A`), a value gets its id (`i_3`); what clashes gets a number.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+_KEYWORDS = """
+auto break case char const continue default do double else enum extern float for goto if inline int long register
+restrict return short signed sizeof static struct switch typedef union unsigned void volatile while asm typeof
+_Bool _Complex _Imaginary main ctx args out env begin end linux unix
+int8_t int16_t int32_t int64_t uint8_t uint16_t uint32_t uint64_t
+"""
+
+# Functions of the C library that we declare, or that gcc knows without a declaration: a variable may not hide them.
+_FUNCTIONS = """
+exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan atan2 sinh cosh tanh asinh acosh atanh hypot cbrt pow
+fmod sqrt floor ceil trunc rint fabs copysign ldexp abs labs cexp clog csqrt cpow csin ccos ctan casin cacos catan
+csinh ccosh ctanh casinh cacosh catanh memcpy memset memmove malloc free printf y0 y1 yn j0 j1 jn gamma index signal
+"""
+
+RESERVED = frozenset(_KEYWORDS.split()) | frozenset(_FUNCTIONS.split()) | {f"{n}f" for n in _FUNCTIONS.split()}
+
+
+def identifier(text: str) -> str:
+    """The text as a C identifier; letters outside ASCII and signs become underscores."""
+    cleaned = re.sub(r"[^A-Za-z0-9_]+", "_", text).strip("_") or "v"
+    return f"v{cleaned}" if cleaned[0].isdigit() else cleaned
+
+
+@dataclass(slots=True)
+class NameTable:
+    """The identifiers given out in one kernel."""
+
+    taken: set[str] = field(default_factory=set[str])
+
+    def claim(self, wanted: str) -> str:
+        """A name near `wanted` that nothing else has."""
+        base = identifier(wanted)
+        name, number = base, 1
+        while name in self.taken or name in RESERVED or name.lower().startswith("weft"):
+            number += 1
+            name = f"{base}_{number}" if not base.lower().startswith("weft") else f"v{base}_{number}"
+        self.taken.add(name)
+        return name

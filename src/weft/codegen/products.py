@@ -1,0 +1,60 @@
+"""Matrix products: one call of a support function per pair of matrices, batch axes as loops around it."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from typing import Final
+
+from weft.codegen.access import element, view_strides
+from weft.codegen.expressions import index_text
+from weft.codegen.fp_flags import hardware_flags
+from weft.codegen.kernel import Kernel
+from weft.ir.dtypes import DType
+from weft.ir.exprs import Index, const_index
+from weft.ir.nodes import MatMul, View
+
+_BLAS_LETTERS: Final = {DType.FLOAT32: "s", DType.FLOAT64: "d", DType.COMPLEX64: "c", DType.COMPLEX128: "z"}
+
+
+def emit_matmul(kernel: Kernel, node: MatMul) -> None:
+    """`output = lhs @ rhs` for every point of the batch axes."""
+    kernel.writer.comment(node.span)
+    dtype = kernel.container(node.output.container).dtype
+    kinds = "oi" if dtype.kind in "fc" else ""
+    with kernel.block(), hardware_flags(kernel, node.warn, kinds), ExitStack() as stack:
+        batch: list[Index] = []
+        for extent in node.output.shape[:-2]:
+            point, name = kernel.fresh("batch")
+            batch.append(point)
+            head = f"for (int64_t {name} = 0; {name} < {index_text(kernel, extent)}; ++{name})"
+            stack.enter_context(kernel.block(head))
+        rows, columns = (index_text(kernel, extent) for extent in node.output.shape[-2:])
+        inner = index_text(kernel, node.lhs.shape[-1])
+        matrices = [_matrix(kernel, view, tuple(batch)) for view in (node.lhs, node.rhs, node.output)]
+        function, libraries = _function(kernel, dtype)
+        kernel.line(f"{function}({libraries}{rows}, {columns}, {inner},")
+        for number, text in enumerate(matrices):
+            kernel.line(f"    {text}{');' if number == 2 else ','}")
+
+
+def _matrix(kernel: Kernel, view: View, batch: tuple[Index, ...]) -> str:
+    """Address and the two byte strides."""
+    corner = element(kernel, view.at((*batch, const_index(0), const_index(0))))
+    strides = view_strides(kernel, view)[-2:]
+    return f"(char *)&{corner}, {strides[0]}, {strides[1]}"
+
+
+def _function(kernel: Kernel, dtype: DType) -> tuple[str, str]:
+    """The support function and, for types BLAS knows, the argument that leads to the library."""
+    letter = _BLAS_LETTERS.get(dtype)
+    if letter is None:
+        return kernel.support.need("product_loops", dtype), ""
+    wanted = ["blas_ilp64", f"cblas_{letter}gemm", f"cblas_{letter}gemv"]
+    for start in range(len(kernel.libraries)):
+        if kernel.libraries[start : start + 3] == wanted:
+            break
+    else:
+        start = len(kernel.libraries)
+        kernel.libraries += wanted
+    offset = f" + {start}" if start else ""
+    return kernel.support.need("product", dtype), f"ctx->library{offset}, "

@@ -1,0 +1,232 @@
+"""Regions: nodes in order, loops, branches, memory and guards."""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from weft.codegen.c_types import c_type
+from weft.codegen.exits import emit_return, emit_site
+from weft.codegen.expressions import emit_expr, index_factor, index_text
+from weft.codegen.kernel import Kernel, Scope, bare
+from weft.codegen.nests import emit_elementwise, emit_map
+from weft.codegen.products import emit_matmul
+from weft.codegen.reductions import emit_reduce, emit_scan
+from weft.codegen.references import assign_targets, blocks_up_to_loop, declare_targets, release_scope
+from weft.codegen.tasklets import emit_tasklet
+from weft.ir.exprs import Expr
+from weft.ir.nodes import (
+    Alloc,
+    Branch,
+    Break,
+    Continue,
+    Elementwise,
+    Guard,
+    Loop,
+    Map,
+    MatMul,
+    Node,
+    Reduce,
+    Region,
+    Return,
+    Scan,
+    Site,
+    Tasklet,
+    View,
+    While,
+    Yield,
+)  # fmt: skip
+
+# A loop of plain statements asks for interrupts once in so many iterations.
+_POLL_EVERY = 1024
+
+
+def emit_region(kernel: Kernel, region: Region, scope: Scope) -> None:
+    """The nodes of a region; what it owns is released at its end."""
+    kernel.scopes.append(scope)
+    for node in region.nodes:
+        _emit_node(kernel, node)
+    if not region.nodes or not isinstance(region.nodes[-1], Yield | Continue | Break | Return):
+        release_scope(kernel)
+    kernel.scopes.pop()
+
+
+def _emit_node(kernel: Kernel, node: Node) -> None:
+    match node:
+        case Map() | Elementwise() | Reduce() | Scan() | MatMul() | Tasklet():
+            _emit_computation(kernel, node)
+        case Loop() | While() | Branch():
+            _emit_control(kernel, node)
+        case Yield(values=values):
+            scope = kernel.scopes[-1]
+            assign_targets(kernel, scope.results, values, first=True, releases=scope.blocks)
+        case Continue() | Break():
+            _emit_jump(kernel, node)
+        case Return():
+            emit_return(kernel, node)
+        case Alloc():
+            _emit_alloc(kernel, node)
+        case Site():
+            emit_site(kernel, node)
+        case Guard():
+            _emit_guard(kernel, node)
+        case _:
+            assert_never(node)
+
+
+def _emit_control(kernel: Kernel, node: Loop | While | Branch) -> None:
+    match node:
+        case Loop():
+            _emit_loop(kernel, node)
+        case While():
+            _emit_while(kernel, node)
+        case Branch():
+            _emit_branch(kernel, node)
+
+
+def _emit_computation(kernel: Kernel, node: Map | Elementwise | Reduce | Scan | MatMul | Tasklet) -> None:
+    match node:
+        case Map():
+            emit_map(kernel, node)
+        case Elementwise():
+            emit_elementwise(kernel, node)
+        case Reduce():
+            emit_reduce(kernel, node)
+        case Scan():
+            emit_scan(kernel, node)
+        case MatMul():
+            emit_matmul(kernel, node)
+        case Tasklet():
+            emit_tasklet(kernel, node)
+
+
+def _emit_guard(kernel: Kernel, node: Guard) -> None:
+    condition = bare(emit_expr(kernel, node.condition))
+    kernel.line(f"if (__builtin_expect(!({condition}), 0)) /* {_words(node.reason)} */")
+    kernel.line(f"    goto fail_{node.site};")
+
+
+def _words(reason: str) -> str:
+    return " ".join(reason.replace("*/", "* /").split())
+
+
+def _emit_alloc(kernel: Kernel, node: Alloc) -> None:
+    """The size is computed without overflow; where there is no memory, NumPy in Python says so in its own words."""
+    kernel.writer.comment(node.span)
+    container = kernel.container(node.container)
+    type_, pointer = c_type(container.dtype), kernel.pointer(node.container)
+    block = kernel.declare(f"{pointer}_block", "weft_block *")
+    if container.rank == 0:
+        kernel.line(f"weft_block *{block} = ctx->alloc(ctx, {container.dtype.itemsize});")
+    else:
+        extents = ", ".join(index_text(kernel, extent) for extent in container.shape)
+        shape = f"(int64_t[]){{{extents}}}"
+        size = f"{kernel.support.machine('bytes')}({container.dtype.itemsize}, {shape}, {container.rank})"
+        bytes_ = kernel.bind(size, "int64_t", f"{pointer}_bytes")
+        kernel.line(f"weft_block *{block} = {bytes_} < 0 ? 0 : ctx->alloc(ctx, {bytes_});")
+    kernel.line(f"if (__builtin_expect({block} == 0, 0))")
+    kernel.line(f"    goto fail_{node.site};")
+    kernel.declare(pointer, f"{type_} *")
+    kernel.line(f"{type_} *{'restrict ' if may_restrict(kernel, node.container) else ''}{pointer} = {block}->data;")
+    kernel.scopes[-1].blocks.append(block)
+
+
+def may_restrict(kernel: Kernel, name: str) -> bool:
+    """Whether no other pointer leads to its elements."""
+    slot = kernel.container(name).slot
+    for container in kernel.program.containers.values():
+        if name in container.may_alias:
+            return False
+    twins = {spec.same_as for spec in kernel.program.args if spec.same_as >= 0}
+    twins |= {number for number, spec in enumerate(kernel.program.args) if spec.same_as >= 0}
+    return slot < 0 or slot not in twins
+
+
+# ---- control flow ---------------------------------------------------------------------------------------------------
+
+
+def _start_carries(kernel: Kernel, node: Loop | While) -> None:
+    targets = [carry.target for carry in node.carries]
+    declare_targets(kernel, targets)
+    assign_targets(kernel, targets, [carry.init for carry in node.carries], first=True)
+
+
+def _emit_loop(kernel: Kernel, node: Loop) -> None:
+    kernel.writer.comment(node.span)
+    _start_carries(kernel, node)
+    step = node.step.constant
+    if step in (1, -1) and not kernel.parallel and _is_straight(node.body):
+        _emit_strips(kernel, node, step)
+        return
+    start, stop = index_text(kernel, node.start), index_text(kernel, node.stop)
+    name = kernel.new_value(node.var)
+    if step == 1:
+        head = f"for (int64_t {name} = {start}; {name} < {stop}; ++{name})"
+    elif step == -1:
+        head = f"for (int64_t {name} = {start}; {name} > {stop}; --{name})"
+    else:
+        by = index_factor(kernel, node.step)
+        trips = kernel.bind(f"{kernel.support.machine('trips')}({start}, {stop}, {by})", "uint64_t", "trips")
+        kernel.line(f"int64_t {name} = {start};")
+        trip = kernel.names.claim("trip")
+        head = f"for (uint64_t {trip} = 0; {trip} < {trips}; ++{trip}, {name} += {by})"
+    with kernel.block(head):
+        _emit_poll(kernel)
+        kernel.emit_region(kernel, node.body, Scope(loop=node))
+
+
+def _is_straight(body: Region) -> bool:
+    *inside, last = body.nodes or (None,)
+    return isinstance(last, Continue) and all(isinstance(node, Tasklet | Guard | Site) for node in inside)
+
+
+def _emit_strips(kernel: Kernel, node: Loop, step: int) -> None:
+    """A loop of plain statements in strips, so that asking for interrupts costs nothing."""
+    name, strip = kernel.new_value(node.var), kernel.names.claim("strip")
+    up = step == 1
+    compare, move, sign = ("<", "++", "+") if up else (">", "--", "-")
+    stop = kernel.bind(index_text(kernel, node.stop), "int64_t", "stop")
+    kernel.line(f"int64_t {name} = {index_text(kernel, node.start)};")
+    with kernel.block(f"while ({name} {compare} {stop})"):
+        _emit_poll(kernel)
+        left = f"(uint64_t){stop} - (uint64_t){name}" if up else f"(uint64_t){name} - (uint64_t){stop}"
+        kernel.line(f"const int64_t {strip} = {left} > {_POLL_EVERY} ? {name} {sign} {_POLL_EVERY} : {stop};")
+        with kernel.block(f"for (; {name} {compare} {strip}; {move}{name})"):
+            kernel.emit_region(kernel, node.body, Scope(loop=node))
+
+
+def _emit_poll(kernel: Kernel) -> None:
+    if kernel.parallel:
+        return
+    kernel.line("if (weft_poll(ctx))")
+    kernel.line("    return WEFT_INTERRUPTED;")
+
+
+def _emit_while(kernel: Kernel, node: While) -> None:
+    kernel.writer.comment(node.span)
+    _start_carries(kernel, node)
+    with kernel.block("for (;;)"):
+        _emit_poll(kernel)
+        kernel.emit_region(kernel, node.body, Scope(loop=node))
+
+
+def _emit_branch(kernel: Kernel, node: Branch) -> None:
+    kernel.writer.comment(node.span)
+    declare_targets(kernel, node.results)
+    condition = bare(emit_expr(kernel, node.condition))
+    with kernel.block(f"if ({condition})"):
+        kernel.emit_region(kernel, node.then, Scope(results=node.results))
+    if node.results or any(not isinstance(x, Yield) for x in node.orelse.nodes):
+        with kernel.block("else"):
+            kernel.emit_region(kernel, node.orelse, Scope(results=node.results))
+
+
+def _emit_jump(kernel: Kernel, node: Continue | Break) -> None:
+    loop = next((scope.loop for scope in reversed(kernel.scopes) if scope.loop is not None), None)
+    releases = blocks_up_to_loop(kernel)
+    if loop is not None:
+        items: tuple[Expr | View, ...] = node.values
+        assign_targets(kernel, [carry.target for carry in loop.carries], items, releases=releases)
+    if isinstance(node, Break):
+        kernel.line("break;")
+    elif kernel.scopes[-1].loop is None:
+        kernel.line("continue;")

@@ -1,0 +1,148 @@
+"""C of the floating-point operations that are more than one operator (templates, see support_functions)."""
+
+from __future__ import annotations
+
+from typing import Final
+
+FLOAT_FUNCTIONS: Final = {
+    "multiply_add": """
+static inline $T weft_multiply_add_$S($T c, $T a, $T b) { return c + a * b; }
+""",
+    "join": """
+static inline $T weft_join_$S($T a, $T b) { return a + b; }
+""",
+    # NumPy's npy_divmod: the quotient is snapped to the integer that goes with the remainder.
+    "floor_divide": """
+static inline $T weft_floor_divide_$S($T a, $T b)
+{
+    if (b == 0)
+        return a / b;
+    const $T rest = %fmod(a, b);
+    $T quotient = (a - rest) / b;
+    if (rest != 0 && (b < 0) != (rest < 0))
+        quotient -= 1.0$F;
+    if (quotient == 0)
+        return __builtin_copysign$F(0.0$F, a / b);
+    const $T floored = __builtin_floor$F(quotient);
+    return quotient - floored > 0.5$F ? floored + 1.0$F : floored;
+}
+""",
+    "remainder": """
+static inline $T weft_remainder_$S($T a, $T b)
+{
+    const $T rest = %fmod(a, b);
+    if (b == 0)
+        return rest;
+    if (rest == 0)
+        return __builtin_copysign$F(0.0$F, b);
+    return (b < 0) != (rest < 0) ? rest + b : rest;
+}
+""",
+    "square": """
+static inline $T weft_square_$S($T a) { return a * a; }
+""",
+    "sign": """
+static inline $T weft_sign_$S($T a) { return a != a ? a : ($T)((a > 0) - (a < 0)); }
+""",
+    "heaviside": """
+static inline $T weft_heaviside_$S($T a, $T h) { return a != a ? a : a == 0 ? h : (a < 0 ? 0.0$F : 1.0$F); }
+""",
+    "maximum": """
+static inline $T weft_maximum_$S($T a, $T b) { return ((a >= b) | (a != a)) ? a : b; }
+""",
+    "minimum": """
+static inline $T weft_minimum_$S($T a, $T b) { return ((a <= b) | (a != a)) ? a : b; }
+""",
+    "fmax": """
+static inline $T weft_fmax_$S($T a, $T b) { return ((a >= b) | (b != b)) ? a : b; }
+""",
+    "fmin": """
+static inline $T weft_fmin_$S($T a, $T b) { return ((a <= b) | (b != b)) ? a : b; }
+""",
+    "logaddexp": """
+static inline $T weft_logaddexp_$S($T a, $T b)
+{
+    if (a == b)
+        return a + 0.693147180559945309417232121458176568$F;
+    const $T gap = a - b;
+    if (gap > 0)
+        return a + %log1p(%exp(-gap));
+    return gap <= 0 ? b + %log1p(%exp(gap)) : gap;
+}
+""",
+    "logaddexp2": """
+static inline $T weft_logaddexp2_$S($T a, $T b)
+{
+    if (a == b)
+        return a + 1.0$F;
+    const $T gap = a - b, log2e = 1.442695040888963407359924681001892137$F;
+    if (gap > 0)
+        return a + log2e * %log1p(%exp2(-gap));
+    return gap <= 0 ? b + log2e * %log1p(%exp2(gap)) : gap;
+}
+""",
+    # x86 converts to uint64 through int64; this is the sequence of instructions NumPy's own loops are made of.
+    "to_u64": """
+static inline uint64_t weft_to_u64_$S($T a)
+{
+    const $T half = 9223372036854775808.0$F;
+    return a >= half ? (uint64_t)(int64_t)(a - half) ^ (uint64_t)1 << 63 : (uint64_t)(int64_t)a;
+}
+""",
+    "to_u32": """
+static inline uint32_t weft_to_u32_$S($T a)
+{
+    const $T half = 2147483648.0$F;
+    return a >= half ? (uint32_t)(int32_t)(a - half) ^ 0x80000000u : (uint32_t)(int32_t)a;
+}
+""",
+    "check_unary": """
+static inline int32_t weft_check_unary_$S($T r, $T a, int32_t infinite)
+{
+    const int32_t invalid = (r != r) & (a == a);
+    const int32_t grown = (__builtin_fabs$F(r) > $MAX) & (__builtin_fabs$F(a) <= $MAX);
+    return (invalid ? WEFT_FP_INVALID : 0) | (grown ? infinite : 0);
+}
+""",
+    "check_binary": """
+static inline int32_t weft_check_binary_$S($T r, $T a, $T b, int32_t infinite)
+{
+    const int32_t invalid = (r != r) & (a == a) & (b == b);
+    const int32_t grown = (__builtin_fabs$F(r) > $MAX) & (__builtin_fabs$F(a) <= $MAX) & (__builtin_fabs$F(b) <= $MAX);
+    return (invalid ? WEFT_FP_INVALID : 0) | (grown ? infinite : 0);
+}
+""",
+    # Outside [low, high] of the integer that the machine converts to, and for NaN.
+    "check_to_integer": """
+static inline int32_t weft_check_to_integer_$S($T a, $T low, $T high)
+{
+    return (a >= low) & (a < high) ? 0 : WEFT_FP_INVALID;
+}
+""",
+}
+
+# CPython's float_floor_div and float_rem; guards exclude a divisor of zero.
+PYTHON_FLOAT_FUNCTIONS: Final = {
+    "python_floor_divide": """
+static inline $T weft_python_floor_divide_$S($T a, $T b)
+{
+    const $T rest = %fmod(a, b);
+    $T quotient = (a - rest) / b;
+    if (rest != 0 && (b < 0) != (rest < 0))
+        quotient -= 1.0;
+    if (quotient == 0)
+        return __builtin_copysign(0.0, a / b);
+    const $T floored = __builtin_floor(quotient);
+    return quotient - floored > 0.5 ? floored + 1.0 : floored;
+}
+""",
+    "python_remainder": """
+static inline $T weft_python_remainder_$S($T a, $T b)
+{
+    const $T rest = %fmod(a, b);
+    if (rest == 0)
+        return __builtin_copysign(0.0, b);
+    return (b < 0) != (rest < 0) ? rest + b : rest;
+}
+""",
+}

@@ -1,0 +1,103 @@
+"""The small C functions that generated code calls: only those needed are written, each once per file.
+
+A template is C text in which
+    $T $R $U      are the element type, its real part's type, its unsigned type
+    $S $F $B      are the type's tag (f64), the literal and library suffix (f), the width in bits
+    @name(        calls the support function of the same element type, @@name( that of the real part's type
+    %name(        calls a function of the C library in this precision
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from weft.codegen.c_types import REAL_OF, c_type, math_suffix, tag
+from weft.codegen.math_functions import COMPLEX_NAMES, VECTOR_MACROS, declaration
+from weft.codegen.support_complex import COMPLEX_FUNCTIONS, PYTHON_COMPLEX_FUNCTIONS
+from weft.codegen.support_floats import FLOAT_FUNCTIONS, PYTHON_FLOAT_FUNCTIONS
+from weft.codegen.support_integers import BOOL_FUNCTIONS, INTEGER_FUNCTIONS
+from weft.codegen.support_machine import MACHINE_FUNCTIONS
+from weft.codegen.support_products import PRODUCT_FUNCTIONS
+from weft.ir.dtypes import DType
+from weft.support.errors import InternalError
+
+_TEMPLATES: Mapping[str, Mapping[str, str]] = {
+    "b": {**INTEGER_FUNCTIONS, **BOOL_FUNCTIONS},
+    "i": INTEGER_FUNCTIONS,
+    "u": INTEGER_FUNCTIONS,
+    "f": {**FLOAT_FUNCTIONS, **PYTHON_FLOAT_FUNCTIONS},
+    "c": {**COMPLEX_FUNCTIONS, **PYTHON_COMPLEX_FUNCTIONS},
+}
+_CALL = re.compile(r"(@@|@|%)(\w+)\(")
+
+
+@dataclass(slots=True)
+class SupportFunctions:
+    """What one C file needs so far, in the order of first need."""
+
+    declarations: dict[str, str] = field(default_factory=dict[str, str])
+    functions: dict[str, str] = field(default_factory=dict[str, str])
+
+    def need(self, name: str, dtype: DType) -> str:
+        """The C name of a support function for an element type; it and what it calls will be in the file."""
+        symbol = f"weft_{name}_{tag(dtype)}"
+        if symbol not in self.functions:
+            template = _TEMPLATES[dtype.kind].get(name) or PRODUCT_FUNCTIONS.get(name)
+            if template is None:
+                raise InternalError(f"there is no C for {name} on {dtype.value}")
+            text = self._instantiate(template, dtype)
+            self.functions[symbol] = text
+        return symbol
+
+    def machine(self, name: str) -> str:
+        """The C name of a support function that has no element type."""
+        symbol = f"weft_{name}"
+        if symbol not in self.functions:
+            template = MACHINE_FUNCTIONS[name]
+            for called in re.findall(r"&(\w+)\(", template):
+                self.machine(called)
+            self.functions[symbol] = re.sub(r"&(\w+)\(", r"weft_\1(", template).strip("\n")
+        return symbol
+
+    def math(self, name: str, dtype: DType) -> str:
+        """The C library's function in this precision, declared."""
+        suffix = math_suffix(dtype)
+        symbol = f"{name}{suffix}"
+        if symbol not in self.declarations:
+            self.declarations[symbol] = declaration(name, suffix, c_type(dtype), is_complex=dtype.kind == "c")
+        return symbol
+
+    def _instantiate(self, template: str, dtype: DType) -> str:
+        real = REAL_OF.get(dtype, dtype)
+
+        def call(match: re.Match[str]) -> str:
+            kind, name = match.groups()
+            if kind == "%":
+                return self.math(name, dtype if name in COMPLEX_NAMES.values() else real) + "("
+            return self.need(name, real if kind == "@@" else dtype) + "("
+
+        text = _CALL.sub(call, template.strip("\n"))
+        width = 8 * dtype.itemsize
+        letters = {
+            "$T": c_type(dtype), "$R": c_type(real), "$U": f"uint{width}_t",
+            "$S": tag(dtype), "$F": math_suffix(dtype), "$B": str(width),
+            "$MIN": f"INT{width}_MIN", "$INF": f"INT{width}_MIN" if tag(dtype) in ("i32", "i64") else "0",
+            "$MAX": "3.40282347e+38f" if math_suffix(dtype) else "1.7976931348623157e+308",
+            # How BLAS takes a scalar factor: complex ones by address.
+            "$SCALAR": "const void *" if dtype.kind == "c" else c_type(dtype),
+            "$ONE": "&one" if dtype.kind == "c" else "one", "$ZERO": "&zero" if dtype.kind == "c" else "zero",
+        }  # fmt: skip
+        return re.sub(r"\$[A-Z]+", lambda match: letters[match[0]], text)
+
+    @property
+    def text(self) -> str:
+        """Declarations and functions, as they stand above the kernels."""
+        parts: list[str] = []
+        if any("WEFT_VECTOR" in text for text in self.declarations.values()):
+            parts.append(VECTOR_MACROS)
+        if self.declarations:
+            parts.append("\n".join(self.declarations.values()) + "\n")
+        parts += [f"{text}\n" for text in self.functions.values()]
+        return "\n".join(parts)

@@ -1,0 +1,82 @@
+"""C that belongs to the machine rather than to an element type: memory, owners, floating-point flags.
+
+`&name(` calls another of these functions.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+MACHINE_FUNCTIONS: Final = {
+    "retain": """
+static inline weft_block *weft_retain(weft_block *block)
+{
+    ++block->owners;
+    return block;
+}
+""",
+    # The floating-point flags of this thread, as WEFT_FP_* bits.
+    "fp_clear": """
+static inline void weft_fp_clear(void)
+{
+    __asm__ volatile("" ::: "memory");
+#if defined(__x86_64__)
+    __builtin_ia32_ldmxcsr(__builtin_ia32_stmxcsr() & ~0x3fu);
+#elif defined(__aarch64__)
+    __asm__ volatile("msr fpsr, xzr");
+#endif
+    __asm__ volatile("" ::: "memory");
+}
+""",
+    "fp_flags": """
+static inline int32_t weft_fp_flags(void)
+{
+    uint32_t raised = 0; /* bits: 0 invalid, 2 divide, 3 overflow (x86); 0 invalid, 1 divide, 2 overflow (ARM) */
+    __asm__ volatile("" ::: "memory");
+#if defined(__x86_64__)
+    raised = __builtin_ia32_stmxcsr();
+    raised = (raised & 1) | (raised >> 1 & 6);
+#elif defined(__aarch64__)
+    uint64_t fpsr;
+    __asm__ volatile("mrs %0, fpsr" : "=r"(fpsr));
+    raised = (uint32_t)fpsr & 7;
+#endif
+    return (raised & 1 ? WEFT_FP_INVALID : 0) | (raised & 2 ? WEFT_FP_DIVIDE : 0) | (raised & 4 ? WEFT_FP_OVERFLOW : 0);
+}
+""",
+    # Bytes of an array, or -1 where they do not fit int64.
+    "bytes": """
+static inline int64_t weft_bytes(int64_t itemsize, const int64_t *shape, int rank)
+{
+    int64_t size = itemsize, empty = 0;
+    for (int axis = 0; axis < rank; ++axis)
+        empty |= shape[axis] == 0;
+    for (int axis = 0; axis < rank && !empty; ++axis)
+        if (__builtin_mul_overflow(size, shape[axis], &size) || shape[axis] < 0)
+            return -1;
+    return empty ? 0 : size;
+}
+""",
+    # Iterations per chunk: fixed by the size of the work, so that results never depend on the number of threads.
+    "grain": """
+static inline int64_t weft_grain(int64_t count, double points)
+{
+    const int64_t parts = points >= 64.0 * 4096.0 ? 64 : (int64_t)(points / 4096.0) + 1;
+    return count / parts + 1;
+}
+""",
+    "trips": """
+static inline uint64_t weft_trips(int64_t start, int64_t stop, int64_t step)
+{
+    if (step > 0)
+        return start < stop ? ((uint64_t)stop - (uint64_t)start - 1) / (uint64_t)step + 1 : 0;
+    return start > stop ? ((uint64_t)start - (uint64_t)stop - 1) / (0 - (uint64_t)step) + 1 : 0;
+}
+""",
+    "compare_signed_unsigned": """
+static inline int weft_compare_signed_unsigned(int64_t a, uint64_t b)
+{
+    return a < 0 || (uint64_t)a < b ? -1 : (uint64_t)a > b;
+}
+""",
+}

@@ -1,0 +1,166 @@
+"""C of matrix products (templates, see support_functions): NumPy's own BLAS where it has one, our loops otherwise.
+
+Matrices come as data, byte stride of rows, byte stride of columns. `libraries` is where the context keeps the pointers:
+[0] is not null where BLAS integers have 64 bits, [1] is gemm, [2] is gemv; a null pointer means there is none.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+PRODUCT_FUNCTIONS: Final = {
+    "dot": """
+static inline $T weft_dot_$S(int64_t k, const char *a, int64_t a1, const char *b, int64_t b0)
+{
+    $T total = 0;
+    for (int64_t begin = 0; begin < k; begin += 512) {
+        const int64_t end = k - begin > 512 ? begin + 512 : k;
+        $T lane[8] = {0};
+        int64_t p = begin;
+        for (; p + 8 <= end; p += 8)
+            for (int l = 0; l < 8; ++l)
+                lane[l] = @multiply_add(lane[l], *(const $T *)(a + (p + l) * a1), *(const $T *)(b + (p + l) * b0));
+        for (; p < end; ++p)
+            lane[p & 7] = @multiply_add(lane[p & 7], *(const $T *)(a + p * a1), *(const $T *)(b + p * b0));
+        total = @join(total, @join(@join(@join(lane[0], lane[1]), @join(lane[2], lane[3])),
+                                   @join(@join(lane[4], lane[5]), @join(lane[6], lane[7]))));
+    }
+    return total;
+}
+""",
+    "dots": """
+static void weft_dots_$S(int64_t m, int64_t k, const char *a, int64_t a0, int64_t a1, const char *b, int64_t b0,
+                         char *c, int64_t c0)
+{
+    const int64_t unit = sizeof($T);
+    for (int64_t i = 0; i < m; ++i)
+        *($T *)(c + i * c0) = a1 == unit && b0 == unit ? @dot(k, a + i * a0, unit, b, unit)
+                                                       : @dot(k, a + i * a0, a1, b, b0);
+}
+""",
+    "product_loops": """
+static void weft_product_loops_$S(int64_t m, int64_t n, int64_t k, const char *a, int64_t a0, int64_t a1,
+                                  const char *b, int64_t b0, int64_t b1, char *c, int64_t c0, int64_t c1)
+{
+    if (n == 1) {
+        @dots(m, k, a, a0, a1, b, b0, c, c0);
+        return;
+    }
+    for (int64_t i = 0; i < m; ++i)
+        for (int64_t j = 0; j < n; ++j)
+            *($T *)(c + i * c0 + j * c1) = 0;
+    const int64_t unit = sizeof($T), rows = 64, columns = 512;
+    for (int64_t p0 = 0; p0 < k; p0 += rows)
+        for (int64_t j0 = 0; j0 < n; j0 += columns)
+            for (int64_t i = 0; i < m; ++i)
+                for (int64_t p = p0; p < k && p < p0 + rows; ++p) {
+                    const $T left = *(const $T *)(a + i * a0 + p * a1);
+                    const int64_t width = n - j0 < columns ? n - j0 : columns;
+                    const char *from = b + p * b0 + j0 * b1;
+                    char *to = c + i * c0 + j0 * c1;
+                    if (b1 == unit && c1 == unit) {
+                        const $T *right = (const $T *)from;
+                        $T *sum = ($T *)to;
+#pragma GCC ivdep
+                        for (int64_t j = 0; j < width; ++j)
+                            sum[j] = @multiply_add(sum[j], left, right[j]);
+                    } else {
+                        for (int64_t j = 0; j < width; ++j)
+                            *($T *)(to + j * c1)
+                                = @multiply_add(*($T *)(to + j * c1), left, *(const $T *)(from + j * b1));
+                    }
+                }
+}
+""",
+    # The leading dimension of a matrix stored by rows in elements, 0 where it is not stored so.
+    "leading": """
+static inline int64_t weft_leading_$S(int64_t rows, int64_t columns, int64_t s0, int64_t s1)
+{
+    const int64_t unit = sizeof($T);
+    if (columns != 1 && s1 != unit)
+        return 0;
+    if (rows == 1)
+        return columns;
+    return s0 % unit == 0 && s0 >= columns * unit ? s0 / unit : 0;
+}
+""",
+    "gemv": """
+static int weft_gemv_$S(void *const *libraries, int64_t m, int64_t k, const char *a, int64_t a0, int64_t a1,
+                        const char *b, int64_t b0, char *c, int64_t c0)
+{
+    typedef void gemv_32(int, int, int, int, $SCALAR, const void *, int, const void *, int, $SCALAR, void *, int);
+    typedef void gemv_64(int, int, int64_t, int64_t, $SCALAR, const void *, int64_t, const void *, int64_t, $SCALAR,
+                         void *, int64_t);
+    const int64_t unit = sizeof($T), incx = k == 1 ? 1 : b0 / unit, incy = c0 / unit;
+    if (libraries[2] == 0 || (k != 1 && b0 % unit) || c0 % unit || incx <= 0 || incy <= 0)
+        return 0;
+    int64_t rows = m, columns = k, ld = @leading(m, k, a0, a1);
+    const int plain = ld != 0;
+    if (!plain) {
+        rows = k, columns = m;
+        ld = @leading(k, m, a1, a0);
+    }
+    const $T one = 1, zero = 0;
+    if (ld == 0)
+        return 0;
+    if (libraries[0] != 0)
+        ((gemv_64 *)libraries[2])(101, plain ? 111 : 112, rows, columns, $ONE, a, ld, b, incx, $ZERO, c, incy);
+    else if ((m | k | ld | incx | incy) > INT32_MAX)
+        return 0;
+    else
+        ((gemv_32 *)libraries[2])(101, plain ? 111 : 112, (int)rows, (int)columns, $ONE, a, (int)ld, b, (int)incx,
+                                  $ZERO, c, (int)incy);
+    return 1;
+}
+""",
+    "gemm": """
+static int weft_gemm_$S(void *const *libraries, int64_t m, int64_t n, int64_t k, const char *a, int64_t a0, int64_t a1,
+                        const char *b, int64_t b0, int64_t b1, char *c, int64_t c0, int64_t c1)
+{
+    typedef void gemm_32(int, int, int, int, int, int, $SCALAR, const void *, int, const void *, int, $SCALAR, void *,
+                         int);
+    typedef void gemm_64(int, int, int, int64_t, int64_t, int64_t, $SCALAR, const void *, int64_t, const void *,
+                         int64_t, $SCALAR, void *, int64_t);
+    int64_t lda = @leading(m, k, a0, a1), ldb = @leading(k, n, b0, b1), ldc = @leading(m, n, c0, c1);
+    int ta = 111, tb = 111;
+    if (lda == 0)
+        ta = 112, lda = @leading(k, m, a1, a0);
+    if (ldb == 0)
+        tb = 112, ldb = @leading(n, k, b1, b0);
+    if (libraries[1] == 0 || lda == 0 || ldb == 0 || ldc == 0)
+        return 0;
+    const $T one = 1, zero = 0;
+    if (libraries[0] != 0)
+        ((gemm_64 *)libraries[1])(101, ta, tb, m, n, k, $ONE, a, lda, b, ldb, $ZERO, c, ldc);
+    else if ((m | n | k | lda | ldb | ldc) > INT32_MAX)
+        return 0;
+    else
+        ((gemm_32 *)libraries[1])(101, ta, tb, (int)m, (int)n, (int)k, $ONE, a, (int)lda, b, (int)ldb, $ZERO, c,
+                                  (int)ldc);
+    return 1;
+}
+""",
+    "product": """
+static void weft_product_$S(void *const *libraries, int64_t m, int64_t n, int64_t k, const char *a, int64_t a0,
+                            int64_t a1, const char *b, int64_t b0, int64_t b1, char *c, int64_t c0, int64_t c1)
+{
+    if (m == 0 || n == 0)
+        return;
+    if (m == 1 || (n != 1 && c1 != sizeof($T))) { /* the transposed product */
+        const char *other = a;
+        int64_t swap = m;
+        m = n, n = swap, a = b, b = other;
+        swap = a0, a0 = b1, b1 = swap;
+        swap = a1, a1 = b0, b0 = swap;
+        swap = c0, c0 = c1, c1 = swap;
+    }
+    if (k != 0 && (m > 8 || n > 8 || k > 8)) { /* BLAS does not pay for less */
+        if (n == 1 && m != 1 && @gemv(libraries, m, k, a, a0, a1, b, b0, c, c0))
+            return;
+        if (n != 1 && @gemm(libraries, m, n, k, a, a0, a1, b, b0, b1, c, c0, c1))
+            return;
+    }
+    @product_loops(m, n, k, a, a0, a1, b, b0, b1, c, c0, c1);
+}
+""",
+}

@@ -1,0 +1,1 @@
+"""From a decorated function to a compiled one: options, specialisation, pipelines."""

@@ -1,0 +1,44 @@
+"""WEFT_DUMP: the graph after each pass, the C text and a log, as files one can read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from weft.ir.nodes import Program
+from weft.ir.printer import print_program
+
+
+class NamedStage(Protocol):
+    """A step of the compiler and what it gave."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def program(self) -> Program: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Dump:
+    """Files of one variant: DIR/<program>.<variant>.<number>-<stage>.weft, .c, and DIR/<program>.log."""
+
+    directory: Path
+    program: str
+    variant: int
+
+    def write(self, stages: Sequence[NamedStage], source: str) -> None:
+        """All of one compile."""
+        self.directory.mkdir(parents=True, exist_ok=True)
+        stem = f"{self.program}.{self.variant}"
+        for number, stage in enumerate(stages):
+            file = self.directory / f"{stem}.{number}-{stage.name}.weft"
+            file.write_text(print_program(stage.program), encoding="utf-8")
+        (self.directory / f"{stem}.c").write_text(source, encoding="utf-8")
+
+    def log(self, text: str) -> None:
+        """One line in the log."""
+        self.directory.mkdir(parents=True, exist_ok=True)
+        with (self.directory / f"{self.program}.log").open("a", encoding="utf-8") as file:
+            file.write(text.rstrip() + "\n")

@@ -1,0 +1,320 @@
+"""The machinery behind one program: dispatcher, variants, cache, fallback.
+
+A miss of the dispatcher arrives here: look on disk, else compile, then call again. What cannot be compiled runs in
+Python, said once; with `fallback="error"` it is refused.
+"""
+
+from __future__ import annotations
+
+import inspect
+import threading
+import time
+import warnings
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from types import FunctionType
+from typing import TYPE_CHECKING, Any
+
+from weft.driver import kernels
+from weft.driver.annotations import check_annotations
+from weft.driver.fingerprints import cache_key, code_fingerprint, identity_key, type_key
+from weft.driver.info import user_cache
+from weft.driver.options import Options, compiler_choice, dump_directory, wants_sanitizers
+from weft.driver.reports import save_reproducer, warn_floating_point
+from weft.driver.stats import Stats
+from weft.runtime.cache import Cache
+from weft.runtime.dispatcher import Dispatcher, Variant, signature_of
+from weft.runtime.library import resolve_libraries
+from weft.runtime.native import UNBOUND, Native, load_kernel, load_native
+from weft.runtime.toolchain import Toolchain, find_toolchain
+from weft.support.abi import KernelInfo
+from weft.support.errors import CompileError, FallbackWarning, InternalError, PerformanceWarning, WeftError
+from weft.support.spans import Span
+
+if TYPE_CHECKING:
+    from weft.driver.compiler import Stage
+    from weft.driver.graph import Graph
+
+_MAX_VARIANTS = 8
+_MAX_GENERAL = 16
+
+
+@lru_cache(maxsize=1)
+def process_cache() -> Cache:
+    """The kernel cache of this process."""
+    return user_cache()
+
+
+@lru_cache(maxsize=8)
+def toolchain_for(choice: str | None) -> Toolchain:
+    """The C compiler, found once."""
+    return find_toolchain(choice, process_cache().toolchain_memory)
+
+
+def native() -> Native:
+    """The dispatcher's C code."""
+    return load_native(process_cache(), lambda: toolchain_for(compiler_choice()))
+
+
+class Engine:
+    """Compiles and calls the variants of one function."""
+
+    def __init__(self, function: FunctionType, options: Options, stats: Stats) -> None:
+        self.function, self.options, self.stats = function, options, stats
+        if signature_of(function) is None:
+            code = function.__code__
+            place = Span(code.co_filename, code.co_firstlineno, 0, 0, f"def {function.__name__}(...)")
+            raise CompileError(
+                "E303", "functions with * or ** parameters are not compiled", place, "name the parameters"
+            )
+        self.dispatcher = Dispatcher(native(), function, self._miss)
+        if options.threads is not None:
+            self.dispatcher.set_threads(options.threads)
+        self.call: Callable[..., Any] = self.dispatcher.call
+        if options.verify:
+            from weft.driver.verifying import verified
+
+            self.call = verified(function, self.dispatcher.call)
+        self._lock = threading.RLock()
+        self._refused: dict[Any, CompileError | None] = {}  # types that are not compiled
+        self._sources: list[str] = []
+        self._specimens: list[tuple[Any, ...]] = []
+        self._code = code_fingerprint(function.__code__)
+        self._busy = threading.local()
+
+    # -- misses -------------------------------------------------------------------------------------------------------
+
+    def _miss(self, params: tuple[Any, ...]) -> Any:
+        """No variant fits: get one, and call again."""
+        key = (tuple(type_key(param) for param in params), identity_key(params))
+        if getattr(self._busy, "depth", 0) or key in self._refused:
+            return self._python(params, self._refused.get(key))
+        check_annotations(self.function, params)
+        try:
+            with self._lock:
+                self._add(key, params)
+        except CompileError as problem:
+            self._refuse(key, problem)
+            return self._python(params, problem)
+        self._busy.depth = 1
+        try:
+            return self.dispatcher.call(*self._positional(params), **self._keyword_only(params))
+        finally:
+            self._busy.depth = 0
+
+    def _positional(self, params: Sequence[Any]) -> Sequence[Any]:
+        return params[: self.function.__code__.co_argcount]
+
+    def _keyword_only(self, params: Sequence[Any]) -> dict[str, Any]:
+        code = self.function.__code__
+        names = code.co_varnames[code.co_argcount : code.co_argcount + code.co_kwonlyargcount]
+        return dict(zip(names, params[code.co_argcount :], strict=True))
+
+    def _python(self, params: Sequence[Any], problem: CompileError | None) -> Any:
+        if problem is not None and self.options.fallback == "error":
+            raise problem
+        self.stats.fallback_calls += 1
+        return self.function(*self._positional(params), **self._keyword_only(params))
+
+    def _refuse(self, key: Any, problem: CompileError) -> None:
+        """Remember what cannot be compiled; say so once per reason."""
+        self._refused[key] = problem
+        if problem.message in self.stats.reasons or self.options.fallback == "error":
+            return
+        self.stats.reasons.append(problem.message)
+        warnings.warn_explicit(
+            f"{self.function.__qualname__} runs in Python: {problem.message}"
+            + (f" ({problem.hint})" if problem.hint else ""),
+            FallbackWarning,
+            problem.span.file,
+            max(problem.span.line, 1),
+        )
+
+    # -- variants -----------------------------------------------------------------------------------------------------
+
+    def _add(self, key: Any, params: tuple[Any, ...]) -> None:
+        """A variant for these types, from disk or compiled."""
+        start = time.perf_counter()
+        self._check_count()
+        try:
+            kernel, compiled = self._find(key, params)
+        except CompileError:
+            raise
+        except WeftError as problem:
+            raise self._as_compile_error(problem) from problem
+        self._install(kernel)
+        self._sources.append(kernel.source)
+        self._specimens.append(params_like(params))
+        self.stats.variants += 1
+        if compiled:
+            self.stats.compiles += 1
+            self.stats.compile_seconds += time.perf_counter() - start
+        else:
+            self.stats.cache_hits += 1
+
+    def _check_count(self) -> None:
+        if self.stats.variants >= _MAX_GENERAL:
+            code = self.function.__code__
+            place = Span(code.co_filename, code.co_firstlineno, 0, 0, "")
+            raise CompileError("E305", "too many different argument types", place, "use a program per kind of argument")
+        if self.stats.variants == _MAX_VARIANTS:
+            code = self.function.__code__
+            warnings.warn_explicit(
+                f"{self.function.__qualname__} is called with many different argument types: from now on any strides",
+                PerformanceWarning, code.co_filename, code.co_firstlineno,
+            )  # fmt: skip
+
+    def _find(self, key: Any, params: tuple[Any, ...]) -> tuple[kernels.Kernel, bool]:
+        cache, toolchain = process_cache(), toolchain_for(compiler_choice())
+        options = (toolchain.fingerprint, wants_sanitizers())
+        general = self.stats.variants >= _MAX_VARIANTS
+        name = cache_key(self._code, key, self.options, repr(options), general)
+        if dump_directory() is None:
+            kernel = kernels.load(cache, name, self.function, params)
+            if kernel is not None:
+                return kernel, False
+        with cache.lock(name):
+            if dump_directory() is None:
+                kernel = kernels.load(cache, name, self.function, params)
+                if kernel is not None:
+                    return kernel, False
+            return self._compile(cache, name, toolchain, params, general), True
+
+    def _compile(
+        self, cache: Cache, name: str, toolchain: Toolchain, params: tuple[Any, ...], general: bool
+    ) -> kernels.Kernel:
+        from weft.driver.compiler import compile_text, generate
+        from weft.driver.dump import Dump
+
+        directory = dump_directory()
+        dump = Dump(directory, self.function.__name__, self.stats.variants) if directory else None
+        started = time.perf_counter()
+        try:
+            made = generate(self.function, params, dump, any_strides=general, strict=self.options.strict)
+        except (CompileError, WeftError):
+            raise
+        except Exception as problem:  # noqa: BLE001  (our fault, whatever it is: Python still gives the user's answer)
+            raise InternalError(f"{type(problem).__name__}: {problem}", save_reproducer(self.function, params)) from problem
+        generated = time.perf_counter()
+        work = cache.scratch(name)
+        library = compile_text(made.source, toolchain, work / "kernel.so", fast=self.options.fast)
+        if dump:
+            dump.log(f"variant {self.stats.variants}: frontend and passes {generated - started:.3f} s, "
+                     f"{toolchain.command[0]} {time.perf_counter() - generated:.3f} s")  # fmt: skip
+        values = tuple(arg.value for arg in made.info.args)
+        constants = made.info.constants
+        try:
+            stored = kernels.encoded_info(made.info)
+        except kernels.NotEncodable:
+            address = load_kernel(library, made.info.symbol)
+            return kernels.Kernel(made.info, address, constants, values, made.source)
+        entry = cache.store(
+            kernels.free_key(cache, name), library, made.source, stored, kernels.manifest_of(made.info, made.objects)
+        )
+        return kernels.Kernel(
+            made.info, load_kernel(entry.library, made.info.symbol), constants, values, made.source
+        )
+
+    def _install(self, kernel: kernels.Kernel) -> None:
+        info = kernel.info
+        self.dispatcher.add_variant(
+            Variant(
+                info=info,
+                address=kernel.address,
+                constants=kernel.constants,
+                values=kernel.values,
+                library=resolve_libraries(info.libraries),
+                on_resume=self._resume(info),
+                on_finish=self._finish(info),
+                on_warn=lambda found: warn_floating_point(self.function, info, found),
+            )
+        )
+
+    def _as_compile_error(self, problem: WeftError) -> CompileError:
+        if isinstance(problem, InternalError) and self.options.fallback == "error":
+            raise problem
+        code = self.function.__code__
+        return CompileError("E310", str(problem), Span(code.co_filename, code.co_firstlineno, 0, 0, ""))
+
+    # -- exits --------------------------------------------------------------------------------------------------------
+
+    def _resume(self, info: KernelInfo) -> Callable[[int, Any, tuple[Any, ...]], Any]:
+        holder: list[Any] = []
+
+        def resume(number: int, values: Any, slots: tuple[Any, ...]) -> Any:
+            from weft.driver.resume import Resumer
+
+            if not holder:
+                holder.append(Resumer(self.function, info))
+            return holder[0].run(number, values, slots)
+
+        return resume
+
+    def _finish(self, info: KernelInfo) -> Callable[[int, Any, tuple[Any, ...]], Any]:
+        resume = self._resume(info)
+
+        def finish(number: int, decoded: Any, slots: tuple[Any, ...]) -> Any:
+            value, attributes = decoded
+            for target, attribute in zip(info.writebacks, attributes, strict=True):
+                if attribute is not UNBOUND:
+                    setattr(slots[target.slot], target.name, attribute)
+            return resume(number, value, slots) if info.exits[number].frames else value
+
+        return finish
+
+    # -- looking inside -----------------------------------------------------------------------------------------------
+
+    def refresh_stats(self) -> None:
+        """Take over what the dispatcher counted."""
+        counted = self.dispatcher.counters()
+        stats = self.stats
+        stats.native_calls, stats.resumes = counted.calls, counted.resumes
+        stats.allocations, stats.allocated_bytes = counted.allocations, counted.allocated_bytes
+        stats.peak_bytes, stats.parallel_regions = counted.peak_bytes, counted.parallel_regions
+        stats.python_calls = counted.python_calls
+
+    def to_graph(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Graph:
+        """The graph for these arguments."""
+        from weft.driver.graph import Graph
+
+        bound = inspect.signature(self.function).bind(*args, **kwargs)
+        bound.apply_defaults()
+        return Graph.of_call(self.function, tuple(bound.arguments.values()))
+
+    def stages(self) -> tuple[Stage, ...]:
+        """The newest variant after each step of the compiler."""
+        from weft.driver.compiler import generate
+
+        if not self._specimens:
+            raise WeftError(f"{self.function.__qualname__} has not been compiled yet: call it first")
+        return generate(self.function, self._specimens[-1]).stages
+
+    def inspect_graph(self, stage: str) -> str:
+        """The text of one stage."""
+        from weft.ir.printer import print_program
+
+        stages = {found.name: found.program for found in self.stages()}
+        if stage not in stages:
+            raise WeftError(f"no stage '{stage}'; stages: {', '.join(stages)}")
+        return print_program(stages[stage])
+
+    def inspect_source(self) -> str:
+        """The C text."""
+        if not self._sources:
+            raise WeftError(f"{self.function.__qualname__} has not been compiled yet: call it first")
+        return self._sources[-1]
+
+    def inspect_asm(self) -> str:
+        """The assembly text."""
+        from weft.driver.compiler import build_options
+        from weft.runtime.compile import disassemble
+
+        toolchain = toolchain_for(compiler_choice())
+        return disassemble(self.inspect_source(), toolchain, build=build_options(fast=self.options.fast))
+
+
+def params_like(params: Sequence[Any]) -> tuple[Any, ...]:
+    """Small stand-ins of the same types, to look at a program later without keeping the user's arrays."""
+    from weft.driver.specimens import specimen
+
+    return specimen(params)

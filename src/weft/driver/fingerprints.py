@@ -1,0 +1,98 @@
+"""Fingerprints of functions, and the keys under which compiled programs are kept.
+
+A key names the program's own code, the types of its arguments, options, toolchain and versions. What else the compiler
+looked at (functions it inlined) is listed in the entry's manifest and compared when the entry is loaded.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from types import CodeType, FunctionType
+from typing import Any
+
+import numpy as np
+
+from weft.driver.options import Options
+
+VERSION = "0.1.0"
+
+
+def code_fingerprint(code: CodeType) -> str:
+    """Everything of a code object that decides what it does and where it stands."""
+    return hashlib.sha256(repr(_code_parts(code)).encode()).hexdigest()
+
+
+def _code_parts(code: CodeType) -> tuple[Any, ...]:
+    return (
+        code.co_code, code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars, code.co_flags,
+        code.co_argcount, code.co_kwonlyargcount, code.co_posonlyargcount, code.co_filename, code.co_firstlineno,
+        code.co_linetable, code.co_qualname, tuple(_constant_text(constant) for constant in code.co_consts),
+    )  # fmt: skip
+
+
+def _constant_text(constant: Any) -> Any:
+    if isinstance(constant, CodeType):
+        return _code_parts(constant)
+    if isinstance(constant, frozenset):
+        return ("frozenset", sorted(map(repr, constant)))  # type: ignore[reportUnknownArgumentType]
+    if isinstance(constant, tuple):
+        return tuple(_constant_text(item) for item in constant)  # type: ignore[reportUnknownVariableType]
+    return (type(constant).__name__, repr(constant))
+
+
+def function_fingerprint(function: FunctionType) -> str:
+    """The code and its defaults."""
+    defaults = repr((function.__defaults__, function.__kwdefaults__))
+    return hashlib.sha256(f"{code_fingerprint(function.__code__)}{defaults}".encode()).hexdigest()
+
+
+def type_key(value: Any) -> Any:
+    """What of an argument decides which variant is compiled; sizes do not."""
+    kind = type(value)
+    if kind is np.ndarray:
+        flags = value.flags
+        layout = "C" if flags.c_contiguous else "F" if flags.f_contiguous else "S"
+        ones = tuple(extent == 1 for extent in value.shape)
+        return ("array", value.dtype.str, ones, layout, flags.aligned, flags.writeable)
+    if kind in (bool, int, float, complex) or isinstance(value, np.generic):
+        return (kind.__module__, kind.__qualname__)
+    if value is None or kind in (str, bytes):
+        return (kind.__qualname__, value)
+    if kind is tuple:
+        return ("tuple", *(type_key(item) for item in value))
+    if isinstance(value, FunctionType):
+        return ("function", function_fingerprint(value))
+    if isinstance(value, type):
+        return ("class", value.__module__, value.__qualname__)
+    return ("object", kind.__module__, kind.__qualname__)
+
+
+def identity_key(values: Sequence[Any]) -> tuple[int, ...]:
+    """For every array, the first argument that is the very same array."""
+    found: list[int] = []
+    for number, value in enumerate(values):
+        twin = number
+        if type(value) is np.ndarray:
+            for earlier in range(number):
+                other = values[earlier]
+                if type(other) is np.ndarray and _same_array(value, other):
+                    twin = earlier
+                    break
+        found.append(twin)
+    return tuple(found)
+
+
+def _same_array(left: Any, right: Any) -> bool:
+    return (
+        left.ctypes.data == right.ctypes.data
+        and left.shape == right.shape
+        and left.strides == right.strides
+        and left.dtype == right.dtype
+    )
+
+
+def cache_key(code: str, types: Any, options: Options, toolchain: str, general: bool) -> str:
+    """The key of a program on disk."""
+    parts = (code, types, options.fast, options.strict, toolchain, VERSION, np.__version__, general)
+    return hashlib.sha256(repr(parts).encode()).hexdigest()

@@ -1,0 +1,152 @@
+"""What can be chosen for a program, and where the choice comes from: keyword, `weft.config`, environment, pyproject.
+
+    @weft.program(threads=1)      this program
+    weft.config.threads = 1       this process
+    WEFT_NUM_THREADS=1            this shell
+    [tool.weft] threads = 1       this project (pyproject.toml in the working directory or above)
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, fields, replace
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal, TypedDict, cast
+
+FALLBACKS = ("warn", "error")
+DEVICES = ("cpu",)
+
+
+class ProgramOptions(TypedDict, total=False):
+    """The keywords of `weft.program`."""
+
+    fallback: Literal["warn", "error"]
+    fast: bool
+    strict: bool
+    threads: int | None
+    verify: bool
+    device: str
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """The choices for one program. `threads` None means the machine's default."""
+
+    fallback: str = "warn"  # "error": refuse what would run in Python
+    fast: bool = False  # allow what -ffast-math allows
+    strict: bool = False  # mathematical functions give NumPy's bits
+    threads: int | None = None
+    verify: bool = False  # run Python beside the compiled code and compare
+    device: str = "cpu"
+
+    def __post_init__(self) -> None:
+        _one_of("fallback", self.fallback, FALLBACKS)
+        _one_of("device", self.device, DEVICES)
+        for name in ("fast", "strict", "verify"):
+            if not isinstance(cast("object", getattr(self, name)), bool):
+                raise TypeError(f"{name} must be True or False, not {getattr(self, name)!r}")
+        threads = cast("object", self.threads)
+        if threads is not None and (not isinstance(threads, int) or isinstance(threads, bool) or threads < 1):
+            raise ValueError(f"threads must be a positive number, not {threads!r}")
+        if self.fast and self.strict:
+            raise ValueError("fast and strict exclude each other")
+
+
+def _one_of(name: str, value: object, allowed: tuple[str, ...]) -> None:
+    if value not in allowed:
+        listed = ", ".join(repr(choice) for choice in allowed)
+        raise ValueError(f"{name} must be one of {listed}, not {value!r}")
+
+
+class Config:
+    """`weft.config`: defaults for programs of this process; assign to its attributes."""
+
+    __slots__ = ("_chosen",)
+
+    def __init__(self) -> None:
+        object.__setattr__(self, "_chosen", {})
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name not in _NAMES:
+            raise AttributeError(f"weft.config has no option '{name}'; options: {', '.join(_NAMES)}")
+        replace(Options(), **{name: value})
+        self._chosen[name] = value
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in _NAMES:
+            raise AttributeError(f"weft.config has no option '{name}'")
+        return getattr(resolve({}), name)
+
+    def chosen(self) -> dict[str, Any]:
+        """What was assigned."""
+        return dict(self._chosen)
+
+
+_NAMES = tuple(field.name for field in fields(Options))
+config = Config()
+
+
+def resolve(keywords: ProgramOptions | dict[str, Any]) -> Options:
+    """The options of a program: keyword, else `weft.config`, else environment, else pyproject.toml."""
+    unknown = [name for name in keywords if name not in _NAMES]
+    if unknown:
+        raise TypeError(f"weft.program has no option '{unknown[0]}'; options: {', '.join(_NAMES)}")
+    chosen = {**_from_project(), **_from_environment(), **config.chosen(), **keywords}
+    return Options(**chosen)
+
+
+def _from_environment() -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    if os.environ.get("WEFT_FALLBACK"):
+        found["fallback"] = os.environ["WEFT_FALLBACK"]
+    for name in ("fast", "strict", "verify"):
+        text = os.environ.get(f"WEFT_{name.upper()}", "")
+        if text:
+            found[name] = text not in ("0", "false", "no")
+    return found
+
+
+@cache
+def _from_project() -> dict[str, Any]:
+    import tomllib
+
+    for folder in (Path.cwd(), *Path.cwd().parents):
+        file = folder / "pyproject.toml"
+        if file.is_file():
+            try:
+                table = tomllib.loads(file.read_text(encoding="utf-8")).get("tool", {}).get("weft", {})
+            except (OSError, ValueError):
+                return {}
+            return {name: value for name, value in table.items() if name in _NAMES}
+    return {}
+
+
+def is_disabled() -> bool:
+    """Whether WEFT_DISABLE asks for plain Python."""
+    return os.environ.get("WEFT_DISABLE", "") not in ("", "0")
+
+
+def dump_directory() -> Path | None:
+    """Where WEFT_DUMP wants graphs, C text and a log."""
+    text = os.environ.get("WEFT_DUMP", "")
+    return Path(text) if text else None
+
+
+def compiler_choice() -> str | None:
+    """The compiler WEFT_CC names."""
+    return os.environ.get("WEFT_CC") or None
+
+
+def compile_timeout_s() -> float:
+    """Seconds the C compiler may take (WEFT_COMPILE_TIMEOUT)."""
+    text = os.environ.get("WEFT_COMPILE_TIMEOUT", "")
+    try:
+        return float(text) if text else 120.0
+    except ValueError:
+        return 120.0
+
+
+def wants_sanitizers() -> bool:
+    """Whether generated code is built with the address and undefined-behaviour sanitizers (WEFT_SANITIZE)."""
+    return os.environ.get("WEFT_SANITIZE", "") not in ("", "0")

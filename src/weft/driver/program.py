@@ -1,0 +1,146 @@
+"""`weft.program`: the object that stands in a decorated function's place.
+
+in:   a Python function and options
+out:  something to call like the function; the first call with new types compiles, later ones go straight to the kernel
+
+This module is loaded by `import weft`, so it loads neither the compiler nor the C code before a call needs them.
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+import types
+import warnings
+from collections.abc import Callable
+from types import FunctionType
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, Unpack, cast, overload
+
+from weft.driver.options import Options, ProgramOptions, is_disabled, resolve
+from weft.driver.stats import Stats
+from weft.support.errors import FallbackWarning, WeftError
+
+if TYPE_CHECKING:
+    from weft.driver.engine import Engine
+    from weft.driver.graph import Graph
+
+P = ParamSpec("P")
+R = TypeVar("R")
+R_co = TypeVar("R_co", covariant=True)
+
+
+class Program(Generic[P, R_co]):
+    """A compiled function. Call it as the function; `py_func` is the function itself."""
+
+    __weft_program__ = True
+
+    def __init__(self, function: Callable[P, R_co], options: Options) -> None:
+        if not isinstance(function, FunctionType):
+            raise TypeError(f"weft.program takes a Python function, not {type(function).__name__}")
+        functools.update_wrapper(self, function)
+        self.py_func: Callable[P, R_co] = function
+        self.options = options
+        self._stats = Stats()
+        self._engine: Engine | None = None
+        self._lock = threading.RLock()
+        self._call: Callable[..., Any] = function if is_disabled() else self._first_call
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co:
+        return self._call(*args, **kwargs)
+
+    def __get__(self, instance: object, owner: type | None = None) -> Any:
+        return self if instance is None else types.MethodType(self, instance)
+
+    def __repr__(self) -> str:
+        return f"<weft.program {self.py_func.__module__}.{self.py_func.__qualname__}>"
+
+    def _first_call(self, *args: Any, **kwargs: Any) -> Any:
+        """Set up the dispatcher, then call it."""
+        with self._lock:
+            if self._engine is None:
+                self._start()
+        return self._call(*args, **kwargs)
+
+    def _start(self) -> None:
+        from weft.driver.engine import Engine
+
+        function = cast("FunctionType", self.py_func)
+        try:
+            self._engine = Engine(function, self.options, self._stats)
+        except WeftError as problem:
+            self._engine = None
+            self._call = functools.partial(self._in_python, problem)
+            return
+        self._call = self._engine.call
+
+    def _in_python(self, problem: WeftError, *args: Any, **kwargs: Any) -> Any:
+        """Every call, where this machine cannot run compiled code at all."""
+        if self.options.fallback == "error":
+            raise problem
+        self._stats.fallback_calls += 1
+        if not self._stats.reasons:
+            self._stats.reasons.append(str(problem))
+            code = cast("FunctionType", self.py_func).__code__
+            warnings.warn_explicit(
+                f"{self.py_func.__qualname__} runs in Python: {problem}",
+                FallbackWarning,
+                code.co_filename,
+                code.co_firstlineno,
+            )
+        return self.py_func(*args, **kwargs)
+
+    def _started(self) -> Engine:
+        with self._lock:
+            if self._engine is None:
+                self._start()
+            if self._engine is None:
+                raise WeftError(self._stats.reasons[0] if self._stats.reasons else "no compiled code on this machine")
+            return self._engine
+
+    # -- looking inside -----------------------------------------------------------------------------------------------
+
+    @property
+    def stats(self) -> Stats:
+        """Counts and times so far."""
+        if self._engine is not None:
+            self._engine.refresh_stats()
+        return self._stats
+
+    def to_graph(self, *args: P.args, **kwargs: P.kwargs) -> Graph:
+        """The dataflow graph for calls with arguments like these, before any pass."""
+        return self._started().to_graph(args, kwargs)
+
+    def inspect_graph(self, stage: str = "array") -> str:
+        """The graph of the newest variant as text, after a step: "array", or the name of a pass."""
+        return self._started().inspect_graph(stage)
+
+    def inspect_source(self) -> str:
+        """The C text of the newest variant."""
+        return self._started().inspect_source()
+
+    def inspect_asm(self) -> str:
+        """The assembly text of the newest variant."""
+        return self._started().inspect_asm()
+
+
+@overload
+def program(function: Callable[P, R], /, **options: Unpack[ProgramOptions]) -> Program[P, R]: ...
+@overload
+def program(
+    function: None = None, /, **options: Unpack[ProgramOptions]
+) -> Callable[[Callable[P, R]], Program[P, R]]: ...
+def program(
+    function: Callable[P, R] | None = None, /, **options: Unpack[ProgramOptions]
+) -> Program[P, R] | Callable[[Callable[P, R]], Program[P, R]]:
+    """Compile a NumPy function: `@weft.program`, `@weft.program(threads=1)` or `weft.program(f, fallback="error")`.
+
+    Options: `fallback` ("warn": what cannot be compiled runs in Python, announced once; "error": it is refused),
+    `fast` (allow what -ffast-math allows), `strict` (NumPy's bits for mathematical functions), `threads`, `verify` (run
+    Python beside the compiled code and compare), `device` ("cpu").
+    """
+    chosen = resolve(options)
+    if function is None:
+        return lambda inner: Program(inner, chosen)
+    if isinstance(function, Program):
+        return Program(cast("Callable[P, R]", function.py_func), chosen)
+    return Program(function, chosen)

@@ -1,0 +1,106 @@
+"""A guard has failed: the rest of the program runs in Python.
+
+in:   the exit the kernel took, the values of the live names, the objects of the call's slots
+out:  what the program returns (or raises), as if Python had run all of it
+
+The continuation is made from the source. This is the slow path, so the frontend is loaded here and not before.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from types import FunctionType
+from typing import Any
+
+from weft.frontend.continuation import UNBOUND, build_continuation, run_frames
+from weft.frontend.normalise import normalise
+from weft.frontend.source import FunctionSource, read_function
+from weft.frontend.split import split_stores
+from weft.runtime.native import UNBOUND as NATIVE_UNBOUND
+from weft.support.abi import FunctionRef, KernelInfo
+
+
+class Resumer:
+    """Builds and runs the continuations of one program; trees are made once."""
+
+    def __init__(self, function: FunctionType, info: KernelInfo) -> None:
+        self.function = function
+        self.info = info
+        self._sources: dict[int, tuple[ast.FunctionDef | ast.Lambda, FunctionSource, FunctionType]] = {}
+        self._trees: dict[int, ast.FunctionDef] = {}
+
+    def run(self, number: int, values: Sequence[Sequence[Any]], slots: Sequence[Any]) -> Any:
+        """Go on from an exit with frames."""
+        frames = self.info.exits[number].frames
+        calls: list[tuple[FunctionType, tuple[Any, ...]]] = []
+        for position, (frame, given) in enumerate(zip(frames, values, strict=True)):
+            tree = self._tree(frame.function, slots)
+            _, source, function = self._sources[frame.function]
+            bound = tuple(UNBOUND if value is NATIVE_UNBOUND else value for value in given)
+            continuation = build_continuation(
+                tree,
+                frame.path,
+                frame.names,
+                after_call=position < len(frames) - 1,
+                globals_dict=function.__globals__,
+                filename=source.filename,
+            )
+            calls.append((continuation, bound))
+        return run_frames(calls)
+
+    def _tree(self, number: int, slots: Sequence[Any]) -> ast.FunctionDef:
+        """The normalised tree of a function, the same object every time."""
+        if number not in self._trees:
+            reference = self.info.functions[number]
+            original, _, _ = self._source(number, reference, slots)
+            self._trees[number] = split_stores(normalise(original, frozenset(reference.calls)))
+        return self._trees[number]
+
+    def _source(
+        self, number: int, reference: FunctionRef, slots: Sequence[Any]
+    ) -> tuple[ast.FunctionDef | ast.Lambda, FunctionSource, FunctionType]:
+        if number in self._sources:
+            return self._sources[number]
+        if reference.parent < 0:
+            found = self._real(self.function)
+        elif reference.steps[0][0] == "def":
+            parent = self._source(reference.parent, self.info.functions[reference.parent], slots)
+            _, line, column = reference.steps[0]
+            found = (_definition_at(parent[0], int(line), int(column)), parent[1], parent[2])
+        else:
+            found = self._real(_reach(reference, slots))
+        self._sources[number] = found
+        return found
+
+    @staticmethod
+    def _real(function: FunctionType) -> tuple[ast.FunctionDef | ast.Lambda, FunctionSource, FunctionType]:
+        source = read_function(function)
+        return source.tree, source, function
+
+
+def _reach(reference: FunctionRef, slots: Sequence[Any]) -> FunctionType:
+    """The function a reference leads to."""
+    target: Any = None
+    for kind, *rest in reference.steps:
+        if kind == "slot":
+            target = slots[int(rest[0])]
+        else:
+            found = vars_of(type(target), str(rest[0]))
+            target = found.__func__ if isinstance(found, staticmethod) else found
+    return target.py_func if getattr(type(target), "__weft_program__", False) else target
+
+
+def vars_of(cls: type, name: str) -> Any:
+    """An attribute of a class as it is stored, not bound."""
+    for base in cls.__mro__:
+        if name in vars(base):
+            return vars(base)[name]
+    raise AttributeError(name)
+
+
+def _definition_at(tree: ast.AST, line: int, column: int) -> ast.FunctionDef | ast.Lambda:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.Lambda) and (node.lineno, node.col_offset) == (line, column):
+            return node
+    raise LookupError(f"no function at line {line}, column {column}")

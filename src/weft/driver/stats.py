@@ -1,0 +1,28 @@
+"""What happened to a program so far: `f.stats`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(slots=True)
+class Stats:
+    """Counts and times of one program."""
+
+    variants: int = 0  # kernels in use
+    compiles: int = 0  # kernels made by the C compiler in this process
+    cache_hits: int = 0  # kernels taken from the disk cache
+    compile_seconds: float = 0.0  # all of compiling: frontend, passes, code generation, C compiler
+    native_calls: int = 0  # calls that ran a kernel
+    resumes: int = 0  # calls in which a guard failed and Python took over
+    fallback_calls: int = 0  # calls that ran in Python from the start because something is not compiled
+    python_calls: int = 0  # calls given to Python for their values: overlapping arrays, np.errstate
+    allocations: int = 0  # arrays allocated by kernels
+    allocated_bytes: int = 0
+    peak_bytes: int = 0  # largest sum of live allocations in one call
+    parallel_regions: int = 0
+    reasons: list[str] = field(default_factory=list[str])  # why calls ran in Python
+
+    def __str__(self) -> str:
+        lines = [f"{name.replace('_', ' ')}: {getattr(self, name)}" for name in self.__slots__ if name != "reasons"]
+        return "\n".join([*lines, *(f"in Python: {reason}" for reason in self.reasons)])

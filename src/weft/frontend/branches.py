@@ -1,0 +1,154 @@
+"""Joins in the graph: branches of statements and of expressions, and operations on choices.
+
+in:   a condition and two things to lower, or a choice and what to do with each alternative
+out:  a Branch node, with whatever differs between the arms passed through its results
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from weft.frontend.context import Lowering
+from weft.frontend.joins import CannotJoin, Same, Template, merge, passed, settle, targets
+from weft.ir.dtypes import NP_BOOL, PY_INT
+from weft.ir.exprs import Const, Expr, Index, Value, const_index, index, op
+from weft.ir.nodes import Branch, Region, Yield
+from weft.numpy_rules.builder import Scope
+from weft.numpy_rules.scalars import negate
+from weft.numpy_rules.values import Either, Never, Operand, Scalar, Unbound
+from weft.support.errors import CompileError
+
+Thunk = Callable[[], Operand]
+
+
+def choose(ctx: Lowering, condition: Expr, then: Thunk, orelse: Thunk, name: str = "t") -> Operand:
+    """`then() if condition else orelse()`; a select where both are plain scalars of one type."""
+    if isinstance(condition, Const):
+        return then() if condition.value else orelse()
+    build = ctx.build
+    with build.region() as left:
+        build.scope.conditions.add(condition)
+        first = then()
+    with build.region() as right:
+        build.scope.conditions.add(negate(condition))
+        second = orelse()
+    if not left.nodes and not right.nodes:
+        picked = _select(ctx, condition, first, second)
+        if picked is not None:
+            return picked
+    template = join_all(ctx, (first, second), name)
+    return emit_branch(ctx, condition, (left, right), {name: template}, ({name: first}, {name: second}))[name]
+
+
+def _select(ctx: Lowering, condition: Expr, first: Operand, second: Operand) -> Operand | None:
+    if first == second:
+        return first
+    if not (isinstance(first, Scalar) and isinstance(second, Scalar)) or first.type != second.type:
+        return None
+    expr = op("select", (condition, first.expr, second.expr), first.type)
+    return Scalar(ctx.build.let_index(expr, "s") if first.type == PY_INT else ctx.build.let(expr, "s"))
+
+
+def join_all(ctx: Lowering, operands: Iterable[Operand], name: str) -> Template:
+    """The template for operands that live inside regions."""
+    template: Template | None = None
+    for operand in operands:
+        if isinstance(operand, Never):
+            continue
+        try:
+            template = settle(operand) if template is None else merge(template, operand)
+        except CannotJoin:
+            raise ctx.build.error(
+                "E231", f"{_shown(name)} has too many different types here", "use one name per type"
+            ) from None
+    return Same(Never()) if template is None else template
+
+
+def _shown(name: str) -> str:
+    return f"'{name}'" if name.isidentifier() else "this value"
+
+
+def emit_branch(
+    ctx: Lowering,
+    condition: Expr,
+    scopes: tuple[Scope, Scope],
+    templates: dict[str, Template],
+    arms: tuple[dict[str, Operand] | None, dict[str, Operand] | None],
+) -> dict[str, Operand]:
+    """The Branch node; `arms` are the operands at the end of each arm, None for one that does not get there."""
+    build = ctx.build
+    results: list[Value | str] = []
+    below: dict[str, Operand] = {}
+    for name, template in templates.items():
+        operand, made = targets(build, template, name)
+        below[name] = operand
+        results += made
+    regions: list[Region] = []
+    for scope, arm in zip(scopes, arms, strict=True):
+        if arm is not None:
+            leaves = [leaf for name, template in templates.items() for leaf in passed(build, template, arm[name])]
+            scope.nodes.append(Yield(tuple(leaves)))
+        regions.append(build.close(scope))
+    then, orelse = regions
+    if results or len(then.nodes) > 1 or len(orelse.nodes) > 1 or None in arms:
+        build.emit(
+            Branch(
+                condition=condition,
+                then=then,
+                orelse=orelse,
+                results=tuple(results),
+                id=build.new_id(),
+                span=build.span,
+            )
+        )
+    return below
+
+
+def split(ctx: Lowering, operand: Operand, then: Callable[[Operand], Operand]) -> Operand:
+    """`then(operand)`, done for every alternative of a choice.
+
+    An alternative that cannot be compiled leaves the program at run time: only if it is really met does Python go on.
+    """
+    if not isinstance(operand, Either):
+        return then(operand)
+    return _split_from(ctx, operand, 0, then)
+
+
+def _split_from(ctx: Lowering, either: Either, number: int, then: Callable[[Operand], Operand]) -> Operand:
+    if number == len(either.items) - 1:
+        return _attempt(ctx, either.items[number], then)
+    condition = op("equal", (either.tag, const_index(number)), NP_BOOL)
+    return choose(
+        ctx,
+        condition,
+        lambda: _attempt(ctx, either.items[number], then),
+        lambda: _split_from(ctx, either, number + 1, then),
+    )
+
+
+def _attempt(ctx: Lowering, item: Operand, then: Callable[[Operand], Operand]) -> Operand:
+    if isinstance(item, Unbound):
+        return ctx.build.leave("a name has no value")
+    try:
+        return then(item)
+    except CompileError as failure:
+        return ctx.build.leave(failure.message)
+
+
+def bound(ctx: Lowering, operand: Operand) -> Operand:
+    """A choice without its unbound alternative, which a guard excludes."""
+    if not isinstance(operand, Either) or not any(isinstance(item, Unbound) for item in operand.items):
+        return operand
+    missing = next(number for number, item in enumerate(operand.items) if isinstance(item, Unbound))
+    ctx.build.guard(op("not_equal", (operand.tag, const_index(missing)), NP_BOOL), "a name has no value")
+    rest = [(number, item) for number, item in enumerate(operand.items) if number != missing]
+    if len(rest) == 1:
+        return rest[0][1]
+    tag: Expr = operand.tag
+    shifted = op("select", (op("greater", (tag, const_index(missing)), NP_BOOL), _less_one(tag), tag), PY_INT)
+    return Either(ctx.build.let(shifted, "tag"), tuple(item for _, item in rest))
+
+
+def _less_one(tag: Expr) -> Index:
+    assert isinstance(tag, Index | Value)
+    return index(tag) - 1

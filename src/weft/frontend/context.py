@@ -1,0 +1,175 @@
+"""What lowering knows while it walks: activations, loops, names, and the place in the source.
+
+An `Activation` is one Python call in progress: the program itself, or a function inlined into it. Its `env` binds local
+names to operands; keys that begin with "@" are attributes of objects ("@3.x" is `.x` of slot 3) and travel along.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from weft.frontend.continuation import rest_names
+from weft.frontend.inputs import Inputs, Namespace
+from weft.frontend.joins import Template
+from weft.frontend.liveness import Names, StatementPath
+from weft.ir.exprs import Expr
+from weft.ir.nodes import Break, Bundle, Choice, Constant, Continue, Missing, Pack, Site, SiteFrame, SlotObject, View
+from weft.numpy_rules.builder import Builder
+from weft.numpy_rules.values import Array, Either, Function, Instance, Never, Operand, Scalar, Static, Tuple, Unbound
+from weft.support.abi import FunctionRef
+from weft.support.errors import CompileError
+from weft.support.spans import Located, Span
+
+
+@dataclass(slots=True)
+class Activation:
+    """One Python call in progress."""
+
+    reference: int
+    tree: ast.FunctionDef
+    lines: list[str]
+    filename: str
+    names: Namespace
+    env: dict[str, Operand]
+    before: dict[StatementPath, Names]
+    after: dict[StatementPath, Names]
+    locals: Names
+    inlined: frozenset[tuple[int, int]]
+    reads: Names  # every name its text reads
+    returned: Operand | None = None  # the value, where the only `return` is the last statement
+    depth: int = 1  # how many regions are open at the statement being lowered
+    path: StatementPath = ()
+    rests: list[Callable[[], Bundle]] = field(default_factory=list[Callable[[], Bundle]])
+    frame: SiteFrame | None = None  # while it waits for a call: the statement and what is live after it
+
+
+@dataclass(slots=True)
+class LoopFrame:
+    """A loop being lowered: what it carries, and the environments at its continues and breaks."""
+
+    carried: dict[str, Template]
+    activation: Activation
+    is_call: bool = False  # not a loop of the program: the body of an inlined function, left by `return`
+    flag: str = ""  # the name that remembers a break, for the else block
+    exits: list[dict[str, Operand]] = field(default_factory=list[dict[str, Operand]])
+    breaks: int = 0
+
+
+class Lowering:
+    """The state of one lowering; statements and expressions are functions that take it first."""
+
+    def __init__(self, build: Builder, inputs: Inputs) -> None:
+        self.build = build
+        self.inputs = inputs
+        self.activations: list[Activation] = []
+        self.loops: list[LoopFrame] = []
+        self.functions: list[FunctionRef] = []
+        self.sites = 0
+
+    @property
+    def activation(self) -> Activation:
+        """The call in progress."""
+        return self.activations[-1]
+
+    @property
+    def env(self) -> dict[str, Operand]:
+        """Its names."""
+        return self.activation.env
+
+    # -- places -------------------------------------------------------------------------------------------------------
+
+    def span_of(self, node: Located) -> Span:
+        """The place of a syntax node."""
+        return Span.from_node(node, self.activation.filename, self.activation.lines)
+
+    @contextmanager
+    def at(self, node: Located) -> Iterator[None]:
+        """Errors raised inside point at this node."""
+        saved, self.build.span = self.build.span, self.span_of(node)
+        try:
+            yield
+        finally:
+            self.build.span = saved
+
+    def error(self, node: Located, code: str, message: str, hint: str = "") -> CompileError:
+        """A compile error at a syntax node."""
+        return CompileError(code, message, self.span_of(node), hint)
+
+    # -- sites --------------------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def statement(self, node: Located, path: StatementPath) -> Iterator[None]:
+        """Lower one statement: its guards lead back to its beginning."""
+        build, activation = self.build, self.activation
+        activation.path = path
+        saved = (build.site, build.site_used, build.dirty, build.span)
+        build.span = self.span_of(node)
+        self.sites += 1
+        site = Site(self.sites, self._frames(), self.writebacks(), build.span)
+        build.site, build.site_used, build.dirty = site, False, False
+        nodes = build.scope.nodes
+        nodes.append(site)
+        position = len(nodes) - 1
+        try:
+            yield
+        finally:
+            if not build.site_used:
+                del nodes[position]
+            build.site, build.site_used, build.dirty, build.span = saved
+
+    def _frames(self) -> tuple[SiteFrame, ...]:
+        waiting = [outer.frame for outer in self.activations[:-1]]
+        activation = self.activation
+        current = self.frame(activation, activation.before[activation.path])
+        return (*(frame for frame in waiting if frame is not None), current)
+
+    def frame(self, activation: Activation, live: Names) -> SiteFrame:
+        """The activation at its present statement with the given names."""
+        known = {**activation.names.outer, **activation.env}
+        wanted = live | (activation.reads & activation.names.outer.keys())
+        names = [name for name in sorted(wanted) if not isinstance(known.get(name), Function)]
+        values = [self.bundle(known.get(name, Unbound()), name) for name in names]
+        rests = rest_names(activation.tree, activation.path)
+        names += rests
+        values += [rest() for rest in activation.rests[: len(rests)]]
+        return SiteFrame(activation.reference, activation.path, tuple(names), tuple(values))
+
+    def writebacks(self) -> tuple[Bundle, ...]:
+        """The attributes the program assigns, as they are now."""
+        return tuple(self.bundle(self.env.get(key, Unbound()), key) for key in self.inputs.assigned)
+
+    def bundle(self, operand: Operand, name: str = "") -> Bundle:
+        """The operand as something that can leave the program."""
+        match operand:
+            case Scalar(expr=expr):
+                return expr
+            case Array(view=view):
+                return view
+            case Static(value=value, slot=slot):
+                return SlotObject(slot) if slot >= 0 else Constant(self.constant(value))
+            case Instance(slot=slot):
+                return SlotObject(slot)
+            case Tuple(items=items, is_list=is_list):
+                return Pack(tuple(self.bundle(item, name) for item in items), is_list)
+            case Either(tag=tag, items=items):
+                return Choice(tag, tuple(self.bundle(item, name) for item in items))
+            case Unbound() | Never():
+                return Missing()
+            case _:
+                kind = type(operand).__name__.lower()
+                raise self.build.error("E230", f"a {kind} cannot be kept in a variable or returned here")
+
+    def constant(self, value: object) -> int:
+        """The number of a Python object among the program's constants."""
+        for number, known in enumerate(self.build.ledger.constants):
+            if known is value or (type(known) is type(value) and isinstance(value, str | bytes) and known == value):
+                return number
+        self.build.ledger.constants.append(value)
+        return len(self.build.ledger.constants) - 1
+
+
+Leaf = Expr | View
+Terminator = Continue | Break

@@ -1,0 +1,448 @@
+"""Expressions: a syntax node in, an operand out, the nodes it needs appended to the graph."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from weft.frontend.branches import bound, choose, split
+from weft.frontend.context import Lowering
+from weft.ir.dtypes import NP_BOOL, PY_BOOL, ScalarType
+from weft.ir.exprs import Const, Expr, const, index, op, python_const
+from weft.numpy_rules.builder import NeedStatic
+from weft.numpy_rules.elementwise import apply_ufunc
+from weft.numpy_rules.indexing import index_view
+from weft.numpy_rules.registry import rule_named
+from weft.numpy_rules.scalars import is_python_scalar, negate, python_binary, python_unary, truth
+from weft.numpy_rules.values import (
+    Array,
+    Function,
+    Instance,
+    Iteration,
+    Method,
+    Never,
+    Operand,
+    Range,
+    Scalar,
+    Slice,
+    Static,
+    Tuple,
+    Unbound,
+)
+
+BINARY: dict[type[ast.operator], str] = {
+    ast.Add: "add", ast.Sub: "subtract", ast.Mult: "multiply", ast.Div: "divide", ast.FloorDiv: "floor_divide",
+    ast.Mod: "remainder", ast.Pow: "power", ast.BitAnd: "bitwise_and", ast.BitOr: "bitwise_or",
+    ast.BitXor: "bitwise_xor", ast.LShift: "left_shift", ast.RShift: "right_shift", ast.MatMult: "matmul",
+}  # fmt: skip
+_UNARY: dict[type[ast.unaryop], str] = {ast.USub: "negative", ast.UAdd: "positive", ast.Invert: "invert"}
+_COMPARE: dict[type[ast.cmpop], str] = {
+    ast.Eq: "equal", ast.NotEq: "not_equal", ast.Lt: "less", ast.LtE: "less_equal", ast.Gt: "greater",
+    ast.GtE: "greater_equal",
+}  # fmt: skip
+_PYTHON_OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
+    "add": lambda a, b: a + b,
+    "equal": lambda a, b: a == b,
+    "not_equal": lambda a, b: a != b,
+}
+
+
+def lower_expression(ctx: Lowering, node: ast.expr) -> Operand:
+    """The operand for an expression."""
+    with ctx.at(node):
+        lower = _EXPRESSIONS.get(type(node))
+        if lower is None:
+            what = type(node).__name__
+            raise ctx.error(node, "E100", f"{what} expressions are not compiled", "move it out of the program")
+        return lower(ctx, node)
+
+
+def _constant(ctx: Lowering, node: ast.Constant) -> Operand:
+    value: Any = node.value
+    if isinstance(value, int) and not isinstance(value, bool) and not -(1 << 63) <= value < (1 << 63):
+        raise ctx.error(node, "E101", "an int beyond int64 is not compiled", "use a float, or keep it outside")
+    if isinstance(value, bool | int | float | complex):
+        return Scalar(python_const(value))
+    return Static(value)
+
+
+def _name(ctx: Lowering, node: ast.Name) -> Operand:
+    name = node.id
+    if name in ctx.activation.locals:
+        operand = ctx.env.get(name, Unbound())
+        if isinstance(operand, Unbound):
+            return ctx.build.leave(f"local variable '{name}' has no value")
+        narrowed = bound(ctx, operand)
+        if narrowed is not operand and len(ctx.build.scopes) == ctx.activation.depth:
+            ctx.env[name] = narrowed
+        return narrowed
+    found = ctx.inputs.lookup(ctx.activation.names, name)
+    if found is None:
+        return ctx.build.leave(f"name '{name}' is not defined")
+    return found
+
+
+def _binary(ctx: Lowering, node: ast.BinOp) -> Operand:
+    left = lower_expression(ctx, node.left)
+    right = lower_expression(ctx, node.right)
+    return binary(ctx, BINARY[type(node.op)], left, right)
+
+
+def binary(ctx: Lowering, name: str, left: Operand, right: Operand) -> Operand:
+    """`left name right` for operands of any kind."""
+    return split(ctx, left, lambda a: split(ctx, right, lambda b: _binary_plain(ctx, name, a, b)))
+
+
+def _binary_plain(ctx: Lowering, name: str, left: Operand, right: Operand) -> Operand:
+    if isinstance(left, Never) or isinstance(right, Never):
+        return Never()
+    if isinstance(left, Scalar) and isinstance(right, Scalar) and left.type.python and right.type.python:
+        return python_binary(ctx.build, name, left, right)
+    if isinstance(left, Scalar | Array) and isinstance(right, Scalar | Array):
+        if name == "matmul":
+            return call_rule(ctx, "numpy.matmul", left, right)
+        if name == "power":
+            return _power(ctx, left, right)
+        return apply_ufunc(ctx.build, name, (left, right))
+    if isinstance(left, Tuple) and isinstance(right, Tuple) and name == "add" and left.is_list == right.is_list:
+        return Tuple(left.items + right.items, left.is_list)
+    if isinstance(left, Static) and isinstance(right, Static) and name in _PYTHON_OPERATORS:
+        return _static_result(_PYTHON_OPERATORS[name](left.value, right.value))
+    if isinstance(left, Tuple) and name == "multiply" and isinstance(right, Scalar):
+        count = right.expr
+        repeat = getattr(count, "constant", None)
+        if isinstance(repeat, int):
+            return Tuple(left.items * repeat, left.is_list)
+    raise ctx.build.error("E102", f"'{name}' is not compiled for these operands", "use arrays and numbers")
+
+
+def _power(ctx: Lowering, left: Scalar | Array, right: Scalar | Array) -> Operand:
+    """`a ** 2` and the like: ndarray's operator takes fast paths that give other bits than np.power."""
+    exponent = right.expr if isinstance(right, Scalar) and right.type.python else None
+    literal = exponent.value if isinstance(exponent, Const) else getattr(exponent, "constant", None)
+    fast = {2: "square", 1: "positive", -1: "reciprocal", 0.5: "sqrt"}
+    if isinstance(left, Array) and isinstance(literal, int | float) and literal in fast and left.dtype.kind in "fc":
+        return apply_ufunc(ctx.build, fast[literal], (left,))
+    if isinstance(left, Array) and literal == 2 and isinstance(literal, int) and left.dtype.kind in "iu":
+        return apply_ufunc(ctx.build, "square", (left,))
+    return apply_ufunc(ctx.build, "power", (left, right))
+
+
+def _static_result(value: Any) -> Operand:
+    if isinstance(value, bool | int | float | complex):
+        return Scalar(python_const(value))
+    return Static(value)
+
+
+def _unary(ctx: Lowering, node: ast.UnaryOp) -> Operand:
+    operand = lower_expression(ctx, node.operand)
+    if isinstance(node.op, ast.Not):
+        return Scalar(_as_python_bool(negate(condition(ctx, operand))))
+    name = _UNARY[type(node.op)]
+
+    def apply(item: Operand) -> Operand:
+        if isinstance(item, Scalar) and item.type.python:
+            return python_unary(ctx.build, name, item)
+        if isinstance(item, Never):
+            return item
+        return apply_ufunc(ctx.build, name, (item,))
+
+    return split(ctx, operand, apply)
+
+
+def _as_python_bool(expr: Expr) -> Expr:
+    if isinstance(expr, Const):
+        return const(bool(expr.value), PY_BOOL)
+    return op("cast", (expr,), PY_BOOL) if expr.type != PY_BOOL else expr
+
+
+def condition(ctx: Lowering, operand: Operand) -> Expr:
+    """The truth value of an operand."""
+    result = split(ctx, operand, lambda item: _truth(ctx, item))
+    if isinstance(result, Scalar):
+        return result.expr
+    return const(False, NP_BOOL)  # every alternative has left
+
+
+def _truth(ctx: Lowering, operand: Operand) -> Operand:
+    match operand:
+        case Scalar():
+            return Scalar(_plain_bool(truth(ctx.build, operand)))
+        case Array():
+            size = index(1)
+            for extent in operand.shape:
+                size = size * extent
+            ctx.build.guard_equal(size, index(1), "the truth value of an array of several elements is ambiguous")
+            element = ctx.build.read(operand.view, (index(0),) * operand.rank, operand.dtype)
+            return Scalar(_plain_bool(truth(ctx.build, Scalar(element))))
+        case Static(value=value):
+            return Scalar(const(bool(value), NP_BOOL))
+        case Tuple(items=items):
+            return Scalar(const(bool(items), NP_BOOL))
+        case Function() | Instance() if not hasattr(getattr(operand, "cls", None), "__bool__"):
+            return Scalar(const(True, NP_BOOL))
+        case Never():
+            return operand
+        case _:
+            raise ctx.build.error("E104", "the truth value of this object is not compiled")
+
+
+def _plain_bool(expr: Expr) -> Expr:
+    """A NumPy bool, so that truth values of all kinds join."""
+    if isinstance(expr, Const):
+        return const(bool(expr.value), NP_BOOL)
+    return expr if expr.type == NP_BOOL else op("cast", (expr,), NP_BOOL)
+
+
+def _bool_op(ctx: Lowering, node: ast.BoolOp) -> Operand:
+    is_and = isinstance(node.op, ast.And)
+
+    def rest(position: int) -> Operand:
+        operand = lower_expression(ctx, node.values[position])
+        if position == len(node.values) - 1:
+            return operand
+        test = condition(ctx, operand)
+        if is_and:
+            return choose(ctx, test, lambda: rest(position + 1), lambda: operand)
+        return choose(ctx, test, lambda: operand, lambda: rest(position + 1))
+
+    return rest(0)
+
+
+def _compare(ctx: Lowering, node: ast.Compare) -> Operand:
+    left = lower_expression(ctx, node.left)
+
+    def rest(position: int, lhs: Operand) -> Operand:
+        rhs = lower_expression(ctx, node.comparators[position])
+        result = _compare_one(ctx, node.ops[position], lhs, rhs)
+        if position == len(node.ops) - 1:
+            return result
+        test = condition(ctx, result)
+        return choose(ctx, test, lambda: rest(position + 1, rhs), lambda: result)
+
+    return rest(0, left)
+
+
+def _compare_one(ctx: Lowering, operator: ast.cmpop, left: Operand, right: Operand) -> Operand:
+    match operator:
+        case ast.Is() | ast.IsNot():
+            same = split(ctx, left, lambda a: split(ctx, right, lambda b: _identical(ctx, a, b)))
+            wanted = isinstance(operator, ast.Is)
+            return same if wanted else _inverted(ctx, same)
+        case ast.In() | ast.NotIn():
+            found = split(ctx, left, lambda a: _contained(ctx, a, right))
+            return found if isinstance(operator, ast.In) else _inverted(ctx, found)
+        case _:
+            return binary(ctx, _COMPARE[type(operator)], left, right)
+
+
+def _inverted(ctx: Lowering, operand: Operand) -> Operand:
+    return operand if isinstance(operand, Never) else Scalar(_as_python_bool(negate(condition(ctx, operand))))
+
+
+def _identical(ctx: Lowering, left: Operand, right: Operand) -> Operand:
+    if isinstance(left, Static) and isinstance(right, Static):
+        return Scalar(const(left.value is right.value, PY_BOOL))
+    if isinstance(left, Static) or isinstance(right, Static):
+        return Scalar(const(False, PY_BOOL))
+    raise ctx.build.error("E105", "'is' between arrays or numbers is not compiled", "compare with ==")
+
+
+def _contained(ctx: Lowering, item: Operand, container: Operand) -> Operand:
+    if isinstance(container, Static) and isinstance(item, Static):
+        return Scalar(const(item.value in container.value, PY_BOOL))
+    if not isinstance(container, Tuple):
+        raise ctx.build.error("E106", "'in' is compiled for tuples only")
+    result: Operand = Scalar(const(False, PY_BOOL))
+    for member in reversed(container.items):
+        if isinstance(item, Static) != isinstance(member, Static):
+            continue
+        test = condition(ctx, binary(ctx, "equal", item, member))
+        previous = result
+        result = choose(ctx, test, lambda: Scalar(const(True, PY_BOOL)), lambda p=previous: p)
+    return result
+
+
+def _if_expression(ctx: Lowering, node: ast.IfExp) -> Operand:
+    test = condition(ctx, lower_expression(ctx, node.test))
+    return choose(ctx, test, lambda: lower_expression(ctx, node.body), lambda: lower_expression(ctx, node.orelse))
+
+
+def _tuple(ctx: Lowering, node: ast.Tuple | ast.List) -> Operand:
+    items: list[Operand] = []
+    for elt in node.elts:
+        if isinstance(elt, ast.Starred):
+            inner = lower_expression(ctx, elt.value)
+            if not isinstance(inner, Tuple):
+                raise ctx.error(elt, "E107", "only tuples can be unpacked here")
+            items += inner.items
+        else:
+            items.append(lower_expression(ctx, elt))
+    return Tuple(tuple(items), isinstance(node, ast.List))
+
+
+def _slice(ctx: Lowering, node: ast.Slice) -> Operand:
+    def part(expr: ast.expr | None) -> Operand:
+        return Static(None) if expr is None else lower_expression(ctx, expr)
+
+    return Slice(part(node.lower), part(node.upper), part(node.step))
+
+
+def _subscript(ctx: Lowering, node: ast.Subscript) -> Operand:
+    owner = lower_expression(ctx, node.value)
+    key = lower_expression(ctx, node.slice)
+    return split(ctx, owner, lambda item: split(ctx, key, lambda k: subscript(ctx, item, k)))
+
+
+def subscript(ctx: Lowering, owner: Operand, key: Operand) -> Operand:
+    """`owner[key]`."""
+    from weft.frontend.iteration import is_weft_map, map_domain
+
+    match owner:
+        case Array():
+            view, scalar = index_view(ctx.build, owner, key)
+            if scalar:
+                return Scalar(ctx.build.read(view, (), owner.dtype))
+            return Array(view, owner.dtype)
+        case Tuple():
+            return _tuple_item(ctx, owner, key)
+        case Static(value=value) if is_weft_map(value):
+            return map_domain(ctx, key)
+        case Never():
+            return owner
+        case Static(value=value) if isinstance(key, Static):
+            return _static_result(value[key.value])
+        case _:
+            raise ctx.build.error("E108", "this object cannot be indexed in compiled code")
+
+
+def _tuple_item(ctx: Lowering, owner: Tuple, key: Operand) -> Operand:
+    if isinstance(key, Slice):
+        bounds = [static_int_or_none(ctx, part) for part in (key.start, key.stop, key.step)]
+        return Tuple(owner.items[slice(*bounds)], owner.is_list)
+    position = static_int_or_none(ctx, key)
+    if position is None:
+        raise ctx.build.error("E109", "a tuple is indexed with constants only", "use an array")
+    if not -len(owner.items) <= position < len(owner.items):
+        return ctx.build.leave("tuple index out of range")
+    return owner.items[position]
+
+
+def static_int_or_none(ctx: Lowering, operand: Operand) -> int | None:
+    """A constant int, or None for None; arguments are then specialised by value."""
+    if isinstance(operand, Static) and operand.value is None:
+        return None
+    if isinstance(operand, Scalar):
+        constant = getattr(operand.expr, "constant", None)
+        if isinstance(constant, int):
+            return constant
+        for value in getattr(operand.expr, "values", ()):
+            slot = ctx.build.ledger.slot_of_value.get(value)
+            if slot is not None:
+                raise NeedStatic(slot)
+    raise ctx.build.error("E110", "this must be a constant", "pass it as an argument or write the number")
+
+
+def _attribute(ctx: Lowering, node: ast.Attribute) -> Operand:
+    owner = lower_expression(ctx, node.value)
+    return split(ctx, owner, lambda item: attribute(ctx, item, node.attr))
+
+
+def attribute(ctx: Lowering, owner: Operand, name: str) -> Operand:
+    """`owner.name`."""
+    match owner:
+        case Array():
+            return _array_attribute(ctx, owner, name, "ndarray", np.ndarray)
+        case Scalar():
+            return _array_attribute(ctx, owner, name, "scalar", type_of(owner.type))
+        case Static(value=np.ufunc()):
+            return Method(owner, name)
+        case Static():
+            found = ctx.inputs.attribute(owner, name)
+            if found is not None:
+                return found
+            return ctx.build.leave(f"no attribute '{name}'")
+        case Instance():
+            return _instance_attribute(ctx, owner, name)
+        case Never():
+            return owner
+        case Tuple() | Range() | Iteration():
+            return Method(owner, name)
+        case _:
+            raise ctx.build.error("E111", f"attribute '{name}' of this object is not compiled")
+
+
+def type_of(type_: ScalarType) -> type:
+    """The Python or NumPy class of a scalar type."""
+    return type(type_.dtype.numpy.type(0).item()) if type_.python else type_.dtype.numpy.type
+
+
+def _array_attribute(ctx: Lowering, owner: Operand, name: str, family: str, cls: type) -> Operand:
+    if not hasattr(cls, name):
+        return ctx.build.leave(f"no attribute '{name}'")
+    if callable(getattr(cls, name)):
+        return Method(owner, name)
+    if rule_named(f"{family}.{name}") is None:
+        raise ctx.build.error("E112", f"attribute '{name}' of an {family} is not compiled")
+    return call_rule(ctx, f"{family}.{name}", owner)
+
+
+def _instance_attribute(ctx: Lowering, owner: Instance, name: str) -> Operand:
+    key = f"@{owner.slot}.{name}"
+    if key in ctx.env:
+        return bound(ctx, ctx.env[key])
+    on_class = getattr(owner.cls, name, None)
+    if callable(on_class):
+        return Method(owner, name)
+    instance = ctx.inputs.objects[owner.slot]
+    if name not in getattr(instance, "__dict__", {}):
+        raise ctx.build.error(
+            "E113", f"attribute '{name}' is not a plain attribute of the object", "pass it as an argument"
+        )
+    operand = ctx.inputs.instance_attribute(owner, name)
+    for activation in ctx.activations:
+        activation.env.setdefault(key, operand)
+    return operand
+
+
+def _lambda(ctx: Lowering, node: ast.Lambda) -> Operand:
+    from weft.frontend.calls import nested_function
+
+    return nested_function(ctx, node)
+
+
+def _call(ctx: Lowering, node: ast.Call) -> Operand:
+    from weft.frontend.calls import lower_call
+
+    return lower_call(ctx, node)
+
+
+def call_rule(ctx: Lowering, name: str, *operands: Operand) -> Operand:
+    """Apply a rule by name."""
+    entry = rule_named(name)
+    if entry is None:
+        raise ctx.build.error("E114", f"{name} is not compiled")
+    return entry.lower(ctx.build, *operands)
+
+
+_EXPRESSIONS: dict[type[ast.expr], Callable[..., Operand]] = {
+    ast.Constant: _constant,
+    ast.Name: _name,
+    ast.BinOp: _binary,
+    ast.UnaryOp: _unary,
+    ast.BoolOp: _bool_op,
+    ast.Compare: _compare,
+    ast.IfExp: _if_expression,
+    ast.Tuple: _tuple,
+    ast.List: _tuple,
+    ast.Slice: _slice,
+    ast.Subscript: _subscript,
+    ast.Attribute: _attribute,
+    ast.Call: _call,
+    ast.Lambda: _lambda,
+}
+
+__all__ = ["attribute", "binary", "call_rule", "condition", "is_python_scalar", "lower_expression", "subscript"]

@@ -1,0 +1,250 @@
+"""What comes into a program from outside: parameters, globals, closure cells, attributes.
+
+in:   the example objects of one call
+out:  slots with their specs, and the operand each slot is to the program
+
+Sizes stay symbolic: of an array only element type, rank, layout and which extents are exactly 1 are taken.
+"""
+
+from __future__ import annotations
+
+import builtins
+from dataclasses import dataclass, replace
+from types import FunctionType, ModuleType
+from typing import Any
+
+import numpy as np
+
+from weft.ir.dtypes import PY_BOOL, PY_COMPLEX, PY_FLOAT, PY_INT, ScalarType, dtype_of
+from weft.ir.exprs import Value, index, python_const
+from weft.ir.nodes import Container, Layout, Storage
+from weft.numpy_rules.builder import Builder, full_view
+from weft.numpy_rules.values import Array, Instance, Operand, Scalar, Static, Tuple, Unbound
+from weft.support.abi import MAX_EXTENT, MAX_RANK, ArgKind, ArgSpec, Slot, SlotKind
+
+_PYTHON_SCALARS: dict[type, tuple[ArgKind, ScalarType]] = {
+    bool: (ArgKind.PY_BOOL, PY_BOOL),
+    int: (ArgKind.PY_INT, PY_INT),
+    float: (ArgKind.PY_FLOAT, PY_FLOAT),
+    complex: (ArgKind.PY_COMPLEX, PY_COMPLEX),
+}
+_STATIC_TYPES = (str, bytes, type(None), type, FunctionType, ModuleType, np.dtype, np.ufunc, slice, type(Ellipsis))
+_TRUSTED_MODULES = ("numpy", "math", "cmath", "builtins", "operator", "scipy")
+
+
+class UnsupportedArgument(Exception):  # noqa: N818  (the driver turns it into a CompileError or a fallback)
+    """An argument of a type that is not compiled; `reason` says which."""
+
+    def __init__(self, slot: int, reason: str) -> None:
+        super().__init__(reason)
+        self.slot, self.reason = slot, reason
+
+
+class NeedWriteback(Exception):  # noqa: N818  (a request to start again, not an error)
+    """An attribute is assigned that was not known to be."""
+
+    def __init__(self, key: str) -> None:
+        super().__init__(key)
+        self.key = key
+
+
+@dataclass(frozen=True, slots=True)
+class Namespace:
+    """Where the names of a function that are not local to it are looked up."""
+
+    function: FunctionType
+    slot: int  # the slot that holds the function; -1 for the program itself
+    outer: dict[str, Operand]  # names of an enclosing function that is inlined, for nested functions
+
+
+class Inputs:
+    """The slots of a program, grown as names are met."""
+
+    def __init__(
+        self,
+        build: Builder,
+        function: FunctionType,
+        static: frozenset[Slot],
+        assigned: tuple[str, ...] = (),
+        *,
+        any_strides: bool = False,
+    ) -> None:
+        self.any_strides = any_strides
+        self.build = build
+        self.function = function
+        self.static = static  # slots whose value is needed at compile time
+        self.slots: list[Slot] = []
+        self.objects: list[Any] = []
+        self.args: list[ArgSpec] = []
+        self.operands: list[Operand] = []
+        self.scalars: list[tuple[int, Value]] = []
+        self.assigned = assigned  # keys "@slot.name" of attributes the program assigns
+
+    def add(self, slot: Slot, example: Any, name: str) -> Operand:
+        """The operand for a slot, which is new or known."""
+        if slot in self.slots:
+            return self.operands[self.slots.index(slot)]
+        number = len(self.slots)
+        self.slots.append(slot)
+        self.objects.append(example)
+        self.args.append(ArgSpec(ArgKind.IGNORED))
+        self.operands.append(Unbound())
+        self.operands[number] = self._operand(number, example, name)
+        return self.operands[number]
+
+    def _operand(self, number: int, example: Any, name: str) -> Operand:
+        kind = type(example)
+        if self.slots[number] in self.static:
+            return self._static(number, example)
+        if kind is np.ndarray:
+            return self._array(number, example, name)
+        if kind in _PYTHON_SCALARS:
+            if kind is int and not -(1 << 63) <= example < (1 << 63):
+                raise UnsupportedArgument(number, f"{name} is an int beyond int64")
+            arg_kind, type_ = _PYTHON_SCALARS[kind]
+            return self._scalar(number, ArgSpec(arg_kind), type_, name)
+        if isinstance(example, np.generic):
+            dtype = dtype_of(example.dtype)
+            if dtype is None or kind is not dtype.numpy.type:
+                raise UnsupportedArgument(number, f"{name} is a {kind.__name__}, which is not compiled")
+            return self._scalar(number, ArgSpec(ArgKind.NP_SCALAR, dtype=dtype.value), ScalarType(dtype), name)
+        if isinstance(example, _STATIC_TYPES) or getattr(example, "__weft_program__", False):
+            return self._static(number, example)
+        if kind is tuple:
+            self.args[number] = ArgSpec(ArgKind.TUPLE, length=len(example))
+            items = [
+                self.add(Slot(SlotKind.ITEM, item, parent=number), value, f"{name}{item}")
+                for item, value in enumerate(example)
+            ]
+            return Tuple(tuple(items))
+        if isinstance(example, np.ndarray) or hasattr(kind, "__array__") or kind in (list, dict, set):
+            raise UnsupportedArgument(number, f"{name} is a {kind.__name__}, which is not compiled")
+        self.args[number] = ArgSpec(ArgKind.OBJECT, value=kind)
+        return Instance(number, kind)
+
+    def _static(self, number: int, example: Any) -> Operand:
+        self.args[number] = ArgSpec(ArgKind.STATIC, value=example)
+        if type(example) in _PYTHON_SCALARS:
+            return Scalar(python_const(example))
+        return Static(example, number)
+
+    def _scalar(self, number: int, spec: ArgSpec, type_: ScalarType, name: str) -> Operand:
+        self.args[number] = spec
+        value = self.build.value(name, type_)
+        self.scalars.append((number, value))
+        self.build.ledger.slot_of_value[value] = number
+        return Scalar(index(value) if type_ == PY_INT else value)
+
+    def _array(self, number: int, example: np.ndarray[Any, Any], name: str) -> Operand:
+        dtype = dtype_of(example.dtype)
+        if dtype is None or not example.flags.aligned:
+            what = f"has dtype {example.dtype}" if dtype is None else "is not aligned"
+            raise UnsupportedArgument(number, f"{name} {what}, which is not compiled")
+        if example.ndim > MAX_RANK or any(extent > MAX_EXTENT for extent in example.shape):
+            raise UnsupportedArgument(number, f"{name} has too many axes or too long ones")
+        layout = "C" if example.flags.c_contiguous else "F" if example.flags.f_contiguous else "S"
+        layout = "S" if self.any_strides and example.ndim else layout
+        ones = sum(1 << axis for axis, extent in enumerate(example.shape) if extent == 1)
+        twin = self._twin(number, example)
+        self.args[number] = ArgSpec(
+            ArgKind.ARRAY, dtype=dtype.value, ndim=example.ndim, layout=layout, ones=ones, same_as=twin
+        )
+        if twin >= 0:
+            return self.operands[twin]
+        shape = tuple(
+            self.build.extent(f"{name}_{axis}", one=extent == 1) for axis, extent in enumerate(example.shape)
+        )
+        unique = name if name not in self.build.ledger.containers else f"{name}.{self.build.new_id()}"
+        container = Container(unique, dtype, shape, Storage.ARGUMENT, Layout(layout), slot=number)
+        self.build.ledger.containers[unique] = container
+        return Array(full_view(container), dtype)
+
+    def _twin(self, number: int, example: np.ndarray[Any, Any]) -> int:
+        """An earlier slot that holds the very same array."""
+        for earlier in range(number):
+            other = self.objects[earlier]
+            if (
+                type(other) is np.ndarray
+                and self.args[earlier].kind is ArgKind.ARRAY
+                and (other.dtype, other.shape, other.strides) == (example.dtype, example.shape, example.strides)
+                and other.ctypes.data == example.ctypes.data
+                and self.args[earlier].same_as < 0
+            ):
+                return earlier
+        return -1
+
+    # -- names --------------------------------------------------------------------------------------------------------
+
+    def lookup(self, names: Namespace, name: str) -> Operand | None:
+        """The operand of a name that is not local; None if there is no such name."""
+        if name in names.outer:
+            return names.outer[name]
+        function = names.function
+        if name in function.__code__.co_freevars:
+            return self._cell(names, name)
+        if name in function.__globals__:
+            return self._global(names, name)
+        if hasattr(builtins, name):
+            return Static(getattr(builtins, name))
+        return None
+
+    def _cell(self, names: Namespace, name: str) -> Operand | None:
+        position = names.function.__code__.co_freevars.index(name)
+        cell = (names.function.__closure__ or ())[position]
+        try:
+            value = cell.cell_contents
+        except ValueError:
+            return None
+        if names.slot < 0:
+            return self.add(Slot(SlotKind.CELL, position), value, name)
+        cells = self.raw(Slot(SlotKind.ATTRIBUTE, names.slot, "__closure__"), names.function.__closure__)
+        cell_slot = self.raw(Slot(SlotKind.ITEM, position, parent=cells), cell)
+        return self.add(Slot(SlotKind.ATTRIBUTE, cell_slot, "cell_contents"), value, name)
+
+    def _global(self, names: Namespace, name: str) -> Operand:
+        value = names.function.__globals__[name]
+        if names.function.__globals__ is self.function.__globals__:
+            return self.add(Slot(SlotKind.GLOBAL, name=name), value, name)
+        table = self.raw(Slot(SlotKind.ATTRIBUTE, names.slot, "__globals__"), names.function.__globals__)
+        return self.add(Slot(SlotKind.MAPPING, name=name, parent=table), value, name)
+
+    def raw(self, slot: Slot, example: Any) -> int:
+        """A slot that only leads to others."""
+        if slot not in self.slots:
+            self.slots.append(slot)
+            self.objects.append(example)
+            self.args.append(ArgSpec(ArgKind.IGNORED))
+            self.operands.append(Unbound())
+        return self.slots.index(slot)
+
+    def attribute(self, owner: Static, name: str) -> Operand | None:
+        """An attribute of a known object; None if it has none. Modules of the program's own may change."""
+        if not hasattr(owner.value, name):
+            return None
+        value = getattr(owner.value, name)
+        if isinstance(owner.value, ModuleType) and owner.slot >= 0:
+            root = owner.value.__name__.partition(".")[0]
+            if root not in _TRUSTED_MODULES and root != "weft":
+                return self.add(Slot(SlotKind.ATTRIBUTE, owner.slot, name), value, name)
+        if type(value) in _PYTHON_SCALARS:
+            return Scalar(python_const(value))
+        return Static(value)
+
+    def instance_attribute(self, owner: Instance, name: str) -> Operand:
+        """A plain attribute of an object."""
+        value = getattr(self.objects[owner.slot], name)
+        return self.add(Slot(SlotKind.ATTRIBUTE, owner.slot, name), value, name)
+
+    def need_writeback(self, key: str) -> None:
+        """Have the attribute `key` written back on every way out; lowering starts again if that is new."""
+        if key not in self.assigned:
+            raise NeedWriteback(key)
+
+    def finished_args(self) -> tuple[ArgSpec, ...]:
+        """The specs, with the arrays that are written marked."""
+        args = list(self.args)
+        written = {c.slot for c in self.build.ledger.containers.values() if c.storage is Storage.ARGUMENT and c.written}
+        for number, spec in enumerate(args):
+            if spec.kind is ArgKind.ARRAY and (number in written or spec.same_as in written):
+                args[number] = replace(spec, written=True)
+        return tuple(args)

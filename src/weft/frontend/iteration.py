@@ -1,0 +1,178 @@
+"""What a `for` loop runs over: ranges, arrays, tuples, enumerate, zip, reversed, weft.map.
+
+in:   the operand after `in`
+out:  how many times, the element at a position, and what remains after it (for a resume in the middle)
+
+Everything is reduced to a position k that counts 0, 1, 2, ..., except a plain range, whose variable is the loop's own.
+"""
+
+from __future__ import annotations
+
+from weft.frontend.context import Lowering
+from weft.ir.dtypes import NP_BOOL, PY_INT
+from weft.ir.exprs import Index, const_index, op
+from weft.ir.nodes import Bundle, Constant, Pack
+from weft.numpy_rules.indexing import drop_axis
+from weft.numpy_rules.scalars import as_index
+from weft.numpy_rules.values import Array, Iteration, Operand, Range, Scalar, Slice, Static, Tuple
+from weft.support.loops import MapDomain
+
+ZERO, ONE = const_index(0), const_index(1)
+
+
+def is_weft_map(value: object) -> bool:
+    """Whether a Python object is `weft.map`."""
+    return isinstance(value, MapDomain)
+
+
+def map_domain(ctx: Lowering, key: Operand) -> Operand:
+    """`weft.map[a:b, c:d]`."""
+    parts = key.items if isinstance(key, Tuple) else (key,)
+    ranges: list[Operand] = []
+    for part in parts:
+        if not isinstance(part, Slice) or (isinstance(part.stop, Static) and part.stop.value is None):
+            return ctx.build.leave("weft.map takes slices with an end")
+        bounds = [_bound(ctx, part.start, ZERO), _bound(ctx, part.stop, ZERO), _bound(ctx, part.step, ONE)]
+        ranges.append(make_range(ctx, bounds, wish="map"))
+    return Iteration("map", tuple(ranges)) if isinstance(key, Tuple) else ranges[0]
+
+
+def _bound(ctx: Lowering, operand: Operand, default: Index) -> Index:
+    if isinstance(operand, Static) and operand.value is None:
+        return default
+    value = as_index(ctx.build, operand)
+    if value is None:
+        ctx.build.leave("an integer is required")
+        return default
+    return value
+
+
+def range_call(ctx: Lowering, operands: list[Operand], wish: str = "") -> Operand:
+    """`range(...)` or `weft.prange(...)`."""
+    if not 1 <= len(operands) <= 3:
+        return ctx.build.leave("range takes one to three arguments")
+    values = [_bound(ctx, operand, ZERO) for operand in operands]
+    if len(values) == 1:
+        values = [ZERO, values[0]]
+    if len(values) == 2:
+        values.append(ONE)
+    return make_range(ctx, values, wish)
+
+
+def make_range(ctx: Lowering, values: list[Index], wish: str = "") -> Range:
+    """A range whose bounds are far from the ends of int64 and whose step is not zero."""
+    start, stop, step = (ctx.build.bounded(value) for value in values)
+    if step.constant is None:
+        ctx.build.guard(op("not_equal", (step, ZERO), NP_BOOL), "range() arg 3 must not be zero")
+    elif step.constant == 0:
+        ctx.build.leave("range() arg 3 must not be zero")
+        step = ONE
+    return Range(start, stop, step, wish)
+
+
+def length(ctx: Lowering, item: Operand) -> Index:
+    """How many elements an iterable has."""
+    match item:
+        case Range(start=start, stop=stop, step=step):
+            return _range_length(ctx, start, stop, step)
+        case Array() if item.rank > 0:
+            return item.shape[0]
+        case Tuple(items=items):
+            return const_index(len(items))
+        case Iteration(kind="map", items=items):
+            total = ONE
+            for part in items:
+                total = total * length(ctx, part)
+            return ctx.build.let_index(op("positive", (total,), PY_INT), "n", low=0)
+        case Iteration(kind="zip", items=items):
+            counts = [length(ctx, part) for part in items]
+            shortest = counts[0] if counts else ZERO
+            for count in counts[1:]:
+                if count is not shortest:
+                    shortest = ctx.build.let_index(op("minimum", (shortest, count), PY_INT), "n", low=0)
+            return shortest
+        case Iteration(items=(inner, *_)):
+            return length(ctx, inner)
+        case _:
+            raise ctx.build.error("E120", "this object cannot be iterated in compiled code", "loop over a range")
+
+
+def _range_length(ctx: Lowering, start: Index, stop: Index, step: Index) -> Index:
+    if step.constant in (1, -1):
+        span = (stop - start) * (step.constant or 1)
+        if ctx.build.proves_nonnegative(span):
+            return span
+        return ctx.build.let_index(op("maximum", (span, ZERO), PY_INT), "n", low=0)
+    known = step.constant
+    if known is None:
+        ctx.build.guard_nonnegative(step - 1, "range step is not positive")
+    forward = known is None or known > 0
+    span, stride = (stop - start, step) if forward else (start - stop, -step)
+    positive = ctx.build.let_index(op("maximum", (span, ZERO), PY_INT), "n", low=0)
+    return ctx.build.let_index(op("floor_divide", (positive + stride - 1, stride), PY_INT), "n", low=0)
+
+
+def element(ctx: Lowering, item: Operand, position: Index) -> Operand:
+    """The element at a position."""
+    match item:
+        case Range(start=start, step=step):
+            return Scalar(start + step * position)
+        case Array():
+            view = drop_axis(item.view, 0, position)
+            if view.rank == 0:
+                return Scalar(ctx.build.read(view, (), item.dtype))
+            return Array(view, item.dtype)
+        case Iteration(kind="zip", items=items):
+            return Tuple(tuple(element(ctx, part, position) for part in items))
+        case Iteration(kind="enumerate", items=(inner,), start=start):
+            return Tuple((Scalar((start or ZERO) + position), element(ctx, inner, position)))
+        case Iteration(kind="reversed", items=(inner,)):
+            return element(ctx, inner, length(ctx, inner) - 1 - position)
+        case Iteration(kind="map", items=items):
+            return _map_point(ctx, items, position)
+        case Tuple(items=items) if position.constant is not None:
+            return items[position.constant]
+        case _:
+            raise ctx.build.error("E120", "this object cannot be iterated in compiled code", "loop over a range")
+
+
+def _map_point(ctx: Lowering, items: tuple[Operand, ...], position: Index) -> Operand:
+    coordinates: list[Operand] = []
+    rest = position
+    for part in reversed(items[1:]):
+        count = length(ctx, part)
+        within = ctx.build.let_index(op("remainder", (rest, count), PY_INT), "k", low=0)
+        coordinates.append(element(ctx, part, within))
+        rest = ctx.build.let_index(op("floor_divide", (rest, count), PY_INT), "k", low=0)
+    coordinates.append(element(ctx, items[0], rest))
+    return Tuple(tuple(reversed(coordinates)))
+
+
+def remaining(ctx: Lowering, item: Operand, position: Index) -> Bundle:
+    """What is left after the element at a position, as `continuation.iterate` takes it."""
+    following = position + 1
+    match item:
+        case Range(start=start, stop=stop, step=step):
+            return _pack(ctx, "range", start + step * following, stop, step)
+        case Array() | Tuple():
+            return _pack(ctx, "items", ctx.bundle(item), following, length(ctx, item) - following, ONE)
+        case Iteration(kind="zip", items=items):
+            return _pack(ctx, "zip", *(remaining(ctx, part, position) for part in items))
+        case Iteration(kind="enumerate", items=(inner,), start=start):
+            return _pack(ctx, "enumerate", (start or ZERO) + following, remaining(ctx, inner, position))
+        case Iteration(kind="reversed", items=(Range() as inner,)):
+            last = length(ctx, inner) - 1
+            first = inner.start + inner.step * (last - following)
+            return _pack(ctx, "range", first, inner.start - inner.step, -inner.step)
+        case Iteration(kind="reversed", items=(inner,)):
+            first = length(ctx, inner) - 1 - following
+            return _pack(ctx, "items", ctx.bundle(inner), first, first + 1, const_index(-1))
+        case Iteration(kind="map", items=items):
+            ranges = [Pack((part.start, part.stop, part.step)) for part in items if isinstance(part, Range)]
+            return _pack(ctx, "map", Pack(tuple(ranges)), following)
+        case _:
+            raise ctx.build.error("E120", "this object cannot be iterated in compiled code", "loop over a range")
+
+
+def _pack(ctx: Lowering, kind: str, *parts: Bundle) -> Bundle:
+    return Pack((Constant(ctx.constant(kind)), *parts))

@@ -1,0 +1,269 @@
+"""Where control flow meets: one operand out of several.
+
+in:   the operands a name has on the paths that meet
+out:  a template saying what is the same on all paths and what must be passed at run time
+
+    x = 1.0         x = 2.0           ->  a value of type py_float
+    x = A           x = B             ->  a REF container, bound to either array
+    x = 0           x = v[i]  (f4)    ->  a choice: tag, py_int, f4
+    t = (0, A)      t = (i, A)        ->  a tuple of a value and A itself
+
+`merge` finds the template, `targets` makes the operand that stands for it below the join (with fresh values and
+containers), `passed` lists what one path hands over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from weft.ir.dtypes import PY_INT, DType, ScalarType
+from weft.ir.exprs import Expr, Index, Value, const, const_index, index
+from weft.ir.nodes import NOTHING, Container, Layout, Storage, View
+from weft.numpy_rules.builder import Builder, full_view
+from weft.numpy_rules.values import Array, Either, Never, Operand, Scalar, Tuple
+
+MAX_ALTERNATIVES = 4
+_ONE = const_index(1)
+
+
+@dataclass(frozen=True, slots=True)
+class Same:
+    """The same operand on every path: nothing is passed."""
+
+    operand: Operand
+
+
+@dataclass(frozen=True, slots=True)
+class PassScalar:
+    """A scalar of one type."""
+
+    type: ScalarType
+
+
+@dataclass(frozen=True, slots=True)
+class PassArray:
+    """An array of one element type and rank; `ones` are the axes known to be 1 long; `sources` what it may be."""
+
+    dtype: DType
+    ones: tuple[bool, ...]
+    sources: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PassTuple:
+    """A tuple or list, item by item."""
+
+    items: tuple[Template, ...]
+    is_list: bool
+
+
+@dataclass(frozen=True, slots=True)
+class PassChoice:
+    """Operands of different kinds: a tag, and every alternative."""
+
+    items: tuple[Template, ...]
+
+
+Template: TypeAlias = Same | PassScalar | PassArray | PassTuple | PassChoice
+
+
+class CannotJoin(Exception):  # noqa: N818  (turned into a CompileError by whoever knows the name)
+    """Two operands have no common form."""
+
+
+def merge(left: Template, operand: Operand) -> Template:
+    """The template that also covers one more operand."""
+    if isinstance(operand, Never):
+        return left
+    if isinstance(operand, Either):
+        for item in operand.items:
+            left = merge(left, item)
+        return left
+    match left:
+        case Same(operand=Never()):
+            return settle(operand)
+        case Same(operand=Either(items=items)):
+            if left.operand == operand:
+                return left
+            return _extend(_choice_of(items), operand)
+        case Same(operand=same) if same == operand:
+            return left
+        case PassChoice():
+            return _extend(left, operand)
+        case _:
+            return _merge_plain(left, operand)
+
+
+def _choice_of(items: Sequence[Operand]) -> Template:
+    template: Template = Same(items[0])
+    for item in items[1:]:
+        template = merge(template, item)
+    return template
+
+
+def _merge_plain(left: Template, operand: Operand) -> Template:
+    """Merge into a template that is no choice; a choice results where the kinds differ."""
+    generic = _generic(left.operand) if isinstance(left, Same) else left
+    other = _generic(operand)
+    if isinstance(generic, PassArray) and isinstance(other, PassArray):
+        if generic.dtype is other.dtype and len(generic.ones) == len(other.ones):
+            ones = tuple(a and b for a, b in zip(generic.ones, other.ones, strict=True))
+            return PassArray(generic.dtype, ones, tuple(dict.fromkeys((*generic.sources, *other.sources))))
+    elif isinstance(generic, PassScalar) and generic == other:
+        return generic
+    elif isinstance(generic, PassTuple) and isinstance(operand, Tuple):
+        if len(generic.items) == len(operand.items) and generic.is_list == operand.is_list:
+            items = zip(generic.items, operand.items, strict=True)
+            return PassTuple(tuple(merge(a, b) for a, b in items), generic.is_list)
+    return PassChoice((_settled(left), _settled(Same(operand))))
+
+
+def _generic(operand: Operand) -> Template:
+    """What an operand must be passed as when it differs between paths."""
+    match operand:
+        case Scalar():
+            return PassScalar(operand.type)
+        case Array():
+            return PassArray(operand.dtype, tuple(e is _ONE for e in operand.shape), (operand.view.container,))
+        case Tuple(items=items, is_list=is_list):
+            return PassTuple(tuple(Same(item) for item in items), is_list)
+        case _:
+            return Same(operand)
+
+
+def settle(operand: Operand) -> Template:
+    """The template that passes all of an operand that lives inside a region."""
+    match operand:
+        case Tuple(items=items, is_list=is_list):
+            return PassTuple(tuple(settle(item) for item in items), is_list)
+        case Either(items=items):
+            return PassChoice(tuple(settle(item) for item in items))
+        case _:
+            return _generic(operand)
+
+
+def _settled(template: Template) -> Template:
+    """An alternative of a choice: scalars and arrays are passed, so that later paths of the same kind fit."""
+    return settle(template.operand) if isinstance(template, Same) else template
+
+
+def same_form(left: Template, right: Template) -> bool:
+    """Whether two templates pass the same things; what an array may be does not matter."""
+    match left, right:
+        case PassArray(), PassArray():
+            return left.dtype is right.dtype and left.ones == right.ones
+        case (PassTuple(), PassTuple()) | (PassChoice(), PassChoice()):
+            return len(left.items) == len(right.items) and all(map(same_form, left.items, right.items))
+        case _:
+            return left == right
+
+
+def _extend(choice: Template, operand: Operand) -> Template:
+    if not isinstance(choice, PassChoice):
+        return merge(choice, operand)
+    for number, item in enumerate(choice.items):
+        merged = merge(item, operand)
+        if not isinstance(merged, PassChoice):
+            items = list(choice.items)
+            items[number] = merged
+            return PassChoice(tuple(items))
+    if len(choice.items) >= MAX_ALTERNATIVES:
+        raise CannotJoin
+    return PassChoice((*choice.items, _settled(Same(operand))))
+
+
+def targets(build: Builder, template: Template, name: str) -> tuple[Operand, list[Value | str]]:
+    """The operand below the join and the values and REF containers that are passed to it."""
+    match template:
+        case Same(operand=operand):
+            return operand, []
+        case PassScalar(type=type_):
+            value = build.value(name, type_)
+            return Scalar(index(value) if type_ == PY_INT else value), [value]
+        case PassArray():
+            container = _ref(build, template, name)
+            return Array(full_view(container), template.dtype), [container.name]
+        case PassTuple(items=items, is_list=is_list):
+            parts = [targets(build, item, f"{name}{number}") for number, item in enumerate(items)]
+            return Tuple(tuple(part[0] for part in parts), is_list), [t for part in parts for t in part[1]]
+        case PassChoice(items=items):
+            tag = build.value(f"{name}_is", PY_INT, low=0, high=len(items) - 1)
+            parts = [targets(build, item, name) for item in items]
+            return Either(tag, tuple(part[0] for part in parts)), [tag, *(t for part in parts for t in part[1])]
+
+
+def _ref(build: Builder, template: PassArray, name: str) -> Container:
+    unique = f"{name}.{build.new_id()}"
+    shape = tuple(build.extent(f"{name}_{axis}", one=one) for axis, one in enumerate(template.ones))
+    sources = tuple(source for source in template.sources if source != NOTHING)
+    written = any(build.container(source).written for source in sources)
+    container = Container(
+        unique, template.dtype, shape, Storage.REF, Layout.STRIDED, may_alias=sources, written=written
+    )
+    build.ledger.containers[unique] = container
+    return container
+
+
+def passed(build: Builder, template: Template, operand: Operand) -> list[Expr | View]:
+    """What one path hands over, in the order of `targets`."""
+    match template:
+        case Same():
+            return []
+        case PassScalar(type=type_):
+            if not isinstance(operand, Scalar):
+                return [nothing(type_)]
+            return [operand.expr]
+        case PassArray():
+            return [operand.view if isinstance(operand, Array) else _no_array(template)]
+        case PassTuple(items=items):
+            parts = operand.items if isinstance(operand, Tuple) else (Never(),) * len(items)
+            return [x for item, part in zip(items, parts, strict=True) for x in passed(build, item, part)]
+        case PassChoice(items=items):
+            return _passed_choice(build, items, operand)
+
+
+def _passed_choice(build: Builder, items: tuple[Template, ...], operand: Operand) -> list[Expr | View]:
+    if isinstance(operand, Either):
+        return _passed_either(build, items, operand)
+    number = 0 if isinstance(operand, Never) else _alternative(items, operand)
+    leaves: list[Expr | View] = [const_index(number)]
+    for position, item in enumerate(items):
+        leaves += passed(build, item, operand if position == number else Never())
+    return leaves
+
+
+def _alternative(items: tuple[Template, ...], operand: Operand) -> int:
+    for number, item in enumerate(items):
+        try:
+            if merge(item, operand) == item:
+                return number
+        except CannotJoin:
+            continue
+    raise CannotJoin
+
+
+def _passed_either(build: Builder, items: tuple[Template, ...], operand: Either) -> list[Expr | View]:
+    """A choice handed to a wider choice: renumber the tag, put each alternative in its place."""
+    places = [_alternative(items, item) for item in operand.items]
+    tag: Expr = const_index(places[-1])
+    for number, place in reversed(list(enumerate(places[:-1]))):
+        tag = build.select_index(operand.tag, number, const_index(place), tag)
+    leaves: list[Expr | View] = [tag]
+    for position, item in enumerate(items):
+        holder = next((o for o, place in zip(operand.items, places, strict=True) if place == position), Never())
+        if places.count(position) > 1:
+            raise CannotJoin
+        leaves += passed(build, item, holder)
+    return leaves
+
+
+def nothing(type_: ScalarType) -> Expr:
+    """A value nobody looks at."""
+    return const_index(0) if type_ == PY_INT else const(type_.dtype.numpy.type(0).item(), type_)
+
+
+def _no_array(template: PassArray) -> View:
+    shape: tuple[Index, ...] = tuple(_ONE if one else const_index(0) for one in template.ones)
+    return View(NOTHING, shape, ())

@@ -1,0 +1,121 @@
+"""From a Python function and the objects of one call to a program.
+
+in:   the function, example arguments, and which slots are specialised by value
+out:  `Lowered`: the program at the array level, the example objects of its slots
+
+Lowering starts again when it finds that an argument must be specialised by value, or an attribute written back.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from dataclasses import dataclass
+from types import FunctionType
+from typing import Any
+
+from weft.frontend.calls import Callee, activate, refuse_kind
+from weft.frontend.context import Lowering
+from weft.frontend.inputs import Inputs, Namespace, NeedWriteback, UnsupportedArgument
+from weft.frontend.liveness import parameters
+from weft.frontend.prune import prune
+from weft.frontend.source import FunctionSource
+from weft.frontend.statements import lower_block
+from weft.ir.nodes import Program, Region, Return
+from weft.numpy_rules.builder import Builder, NeedStatic
+from weft.numpy_rules.values import Operand, Static
+from weft.support.abi import Slot, SlotKind, WriteBack
+from weft.support.errors import CompileError
+from weft.support.spans import Span
+
+_MAX_RESTARTS = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Lowered:
+    """A program and the objects its slots held in the call it was made from."""
+
+    program: Program
+    objects: tuple[Any, ...]
+
+
+def lower_program(
+    function: FunctionType, source: FunctionSource, arguments: Sequence[Any], *, any_strides: bool = False
+) -> Lowered:
+    """The program for calls like this one; raises CompileError. `any_strides`: arrays of every layout fit."""
+    static: frozenset[Slot] = frozenset()
+    assigned: tuple[str, ...] = ()
+    for _ in range(_MAX_RESTARTS):
+        build = Builder()
+        inputs = Inputs(build, function, static, assigned, any_strides=any_strides)
+        try:
+            return _lower(build, inputs, source, arguments)
+        except NeedStatic as need:
+            static, assigned = static | {inputs.slots[need.slot]}, ()
+        except NeedWriteback as need:
+            assigned = (*assigned, need.key)
+        except UnsupportedArgument as problem:
+            raise CompileError("E301", problem.reason, _signature_span(source), "use arrays and numbers") from None
+    raise CompileError("E302", "too many arguments must be known at compile time", _signature_span(source))
+
+
+def _signature_span(source: FunctionSource) -> Span:
+    return Span.from_node(source.tree, source.filename, source.lines)
+
+
+def _lower(build: Builder, inputs: Inputs, source: FunctionSource, arguments: Sequence[Any]) -> Lowered:
+    function = inputs.function
+    ctx = Lowering(build, inputs)
+    names = Namespace(function, -1, {})
+    env: dict[str, Operand] = {}
+    for number, name in enumerate(parameters(source.tree)):
+        env[name] = inputs.add(Slot(SlotKind.PARAM, number), arguments[number], name)
+    callee = Callee(source.tree, list(source.lines), source.filename, names, -1, ())
+    activation = activate(ctx, callee, env)
+    ctx.activations.append(activation)
+    _refuse(ctx, source, function)
+    _enter_attributes(ctx)
+    if lower_block(ctx, activation.tree.body, ()):
+        build.emit(Return(ctx.bundle(Static(None)), ctx.writebacks()))
+    writebacks = tuple(_writeback(key) for key in inputs.assigned)
+    program = Program(
+        name=function.__name__ if function.__name__.isidentifier() else "lambda_",
+        slots=tuple(inputs.slots),
+        args=inputs.finished_args(),
+        scalars=tuple(inputs.scalars),
+        containers=dict(build.ledger.containers),
+        body=Region(tuple(build.scope.nodes)),
+        constants=tuple(build.ledger.constants),
+        functions=tuple(ctx.functions),
+        writebacks=writebacks,
+        warn_sites=tuple(build.ledger.warn_sites),
+    )
+    return Lowered(prune(program), tuple(inputs.objects))
+
+
+def _enter_attributes(ctx: Lowering) -> None:
+    """Attributes that the program assigns start out as what they are."""
+    from weft.frontend.expressions import attribute
+    from weft.numpy_rules.values import Instance
+
+    for key in ctx.inputs.assigned:
+        slot, _, name = key[1:].partition(".")
+        operand = ctx.inputs.operands[int(slot)]
+        if isinstance(operand, Instance) and hasattr(ctx.inputs.objects[int(slot)], name):
+            ctx.env[key] = attribute(ctx, operand, name)
+
+
+def _writeback(key: str) -> WriteBack:
+    slot, _, name = key[1:].partition(".")
+    return WriteBack(int(slot), name)
+
+
+def _refuse(ctx: Lowering, source: FunctionSource, function: FunctionType) -> None:
+    tree = source.tree
+    refuse_kind(ctx, tree, function)
+    if tree.args.vararg or tree.args.kwarg:
+        raise ctx.error(tree, "E303", "functions with * or ** parameters are not compiled", "name the parameters")
+    if isinstance(tree, ast.FunctionDef):
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Global | ast.Nonlocal):
+                raise ctx.error(node, "E304", "'global' and 'nonlocal' are not compiled", "return the value instead")

@@ -1,0 +1,126 @@
+"""One store per statement.
+
+in:   the normalised tree of a function
+out:  the same, with assignments that store to several places, some of them elements or attributes, taken apart
+
+before:  a[i], a[j] = a[j], a[i]          x = b[k] = v
+after:   __weft_s0 = a[j]                 __weft_s0 = v
+         __weft_s1 = a[i]                 x = __weft_s0
+         a[i] = __weft_s0                 b[k] = __weft_s0
+         a[j] = __weft_s1
+
+Each store is then a statement that Python can take over at, with nothing of it done yet.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+from collections.abc import Iterator
+from itertools import count
+from typing import TypeVar
+
+from weft.frontend.liveness import blocks
+
+_NodeT = TypeVar("_NodeT", bound=ast.AST)
+
+
+def split_stores(tree: ast.FunctionDef) -> ast.FunctionDef:
+    """The tree with every such assignment taken apart; the very same object if there is none."""
+    fresh = (f"__weft_s{number}" for number in count())
+    body = _block(tree.body, fresh)
+    if body is tree.body:
+        return tree
+    result = copy.copy(tree)
+    result.body = body
+    return result
+
+
+def _block(block: list[ast.stmt], fresh: Iterator[str]) -> list[ast.stmt]:
+    result: list[ast.stmt] = []
+    for stmt in block:
+        result += _statement(stmt, fresh)
+    same = len(result) == len(block) and all(a is b for a, b in zip(result, block, strict=True))
+    return block if same else result
+
+
+def _statement(stmt: ast.stmt, fresh: Iterator[str]) -> list[ast.stmt]:
+    if isinstance(stmt, ast.Assign):
+        return _assign(stmt, fresh)
+    body, orelse = blocks(stmt)
+    new_body, new_orelse = _block(body, fresh), _block(orelse, fresh)
+    if isinstance(stmt, ast.For) and not isinstance(stmt.target, ast.Name) and _stores(stmt.target):
+        name = next(fresh)
+        target = _at(ast.Name(name, ast.Store()), stmt.target)
+        unpack = _at(ast.Assign([stmt.target], _at(ast.Name(name, ast.Load()), stmt.target)), stmt.target)
+        changed = copy.copy(stmt)
+        changed.target, changed.body, changed.orelse = target, [*_assign(unpack, fresh), *new_body], new_orelse
+        return [changed]
+    if new_body is body and new_orelse is orelse:
+        return [stmt]
+    altered = copy.copy(stmt)
+    if isinstance(altered, ast.If | ast.For | ast.While | ast.With):
+        altered.body = new_body
+    if isinstance(altered, ast.If | ast.For | ast.While):
+        altered.orelse = new_orelse
+    return [altered]
+
+
+def _stores(target: ast.expr) -> bool:
+    return any(isinstance(node, ast.Subscript | ast.Attribute) for node in _leaves(target))
+
+
+def _leaves(target: ast.expr) -> Iterator[ast.expr]:
+    match target:
+        case ast.Tuple(elts=elts) | ast.List(elts=elts):
+            for elt in elts:
+                yield from _leaves(elt)
+        case ast.Starred(value=value):
+            yield from _leaves(value)
+        case _:
+            yield target
+
+
+def _assign(stmt: ast.Assign, fresh: Iterator[str]) -> list[ast.stmt]:
+    tuples = any(isinstance(target, ast.Tuple | ast.List) for target in stmt.targets)
+    if not any(_stores(target) for target in stmt.targets) or (len(stmt.targets) == 1 and not tuples):
+        return [stmt]
+    result: list[ast.stmt] = []
+    if len(stmt.targets) > 1:
+        value = _named(stmt.value, result, fresh)
+        for target in stmt.targets:
+            result += _assign(_at(ast.Assign([target], copy.copy(value)), stmt), fresh)
+        return result
+    (target,) = stmt.targets
+    names = [next(fresh) for _ in _leaves(target)]
+    pending = iter(names)
+    renamed = _rename(target, pending)
+    result.append(_at(ast.Assign([renamed], stmt.value), stmt))
+    for leaf, name in zip(_leaves(target), names, strict=True):
+        result.append(_at(ast.Assign([leaf], _at(ast.Name(name, ast.Load()), leaf)), leaf))
+    return result
+
+
+def _rename(target: ast.expr, names: Iterator[str]) -> ast.expr:
+    """The same pattern with a name at every leaf."""
+    match target:
+        case ast.Tuple(elts=elts):
+            return _at(ast.Tuple([_rename(elt, names) for elt in elts], ast.Store()), target)
+        case ast.List(elts=elts):
+            return _at(ast.List([_rename(elt, names) for elt in elts], ast.Store()), target)
+        case ast.Starred(value=value):
+            return _at(ast.Starred(_rename(value, names), ast.Store()), target)
+        case _:
+            return _at(ast.Name(next(names), ast.Store()), target)
+
+
+def _named(value: ast.expr, out: list[ast.stmt], fresh: Iterator[str]) -> ast.expr:
+    if isinstance(value, ast.Name | ast.Constant):
+        return value
+    name = next(fresh)
+    out.append(_at(ast.Assign([_at(ast.Name(name, ast.Store()), value)], value), value))
+    return _at(ast.Name(name, ast.Load()), value)
+
+
+def _at(node: _NodeT, place: ast.AST) -> _NodeT:
+    return ast.copy_location(node, place)

@@ -1,0 +1,307 @@
+"""Statements: blocks, assignments, branches, returns.
+
+Each statement is lowered under a site of its own. A statement or block gives whether what follows it is reached.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+
+from weft.frontend.branches import emit_branch, join_all, split
+from weft.frontend.calls import is_inlined_call, lower_inlined, nested_function
+from weft.frontend.context import Lowering
+from weft.frontend.expressions import BINARY, attribute, binary, condition, lower_expression
+from weft.frontend.joins import Template
+from weft.frontend.liveness import Names
+from weft.frontend.stores import store_item, store_value
+from weft.ir.exprs import Const, Expr
+from weft.ir.nodes import Missing, Return
+from weft.numpy_rules.builder import Scope
+from weft.numpy_rules.elementwise import apply_ufunc
+from weft.numpy_rules.indexing import index_view
+from weft.numpy_rules.scalars import negate
+from weft.numpy_rules.values import Array, Either, Instance, Never, Operand, Scalar, Static, Tuple, Unbound
+
+Path = tuple[int, ...]
+
+
+def lower_block(ctx: Lowering, block: Sequence[ast.stmt], prefix: Path) -> bool:
+    """Statements in order; False as soon as one does not let the next be reached."""
+    depth, ctx.activation.depth = ctx.activation.depth, len(ctx.build.scopes)
+    try:
+        return all(lower_statement(ctx, stmt, (*prefix, number)) for number, stmt in enumerate(block))
+    finally:
+        ctx.activation.depth = depth
+
+
+def lower_statement(ctx: Lowering, stmt: ast.stmt, path: Path) -> bool:
+    """One statement."""
+    from weft.frontend.loops import lower_break, lower_continue, lower_for, lower_while
+
+    match stmt:
+        case ast.For():
+            return lower_for(ctx, stmt, path)
+        case ast.While():
+            return lower_while(ctx, stmt, path)
+        case ast.If():
+            return _if(ctx, stmt, path)
+        case ast.Break():
+            return lower_break(ctx)
+        case ast.Continue():
+            return lower_continue(ctx)
+        case ast.Pass():
+            return True
+        case _:
+            with ctx.statement(stmt, path):
+                return _simple(ctx, stmt)
+
+
+def _simple(ctx: Lowering, stmt: ast.stmt) -> bool:
+    match stmt:
+        case ast.Assign(targets=targets, value=value):
+            operand = _value(ctx, value)
+            if isinstance(operand, Never):
+                return _unreachable(ctx)
+            for target in targets:
+                assign(ctx, target, operand)
+            return True
+        case ast.AugAssign():
+            return _augmented(ctx, stmt)
+        case ast.AnnAssign(target=target, value=value):
+            if value is not None:
+                assign(ctx, target, _value(ctx, value))
+            return True
+        case ast.Return():
+            return _return(ctx, stmt)
+        case ast.Expr(value=value):
+            if isinstance(value, ast.Constant):
+                return True
+            return not isinstance(_value(ctx, value), Never) or _unreachable(ctx)
+        case ast.Assert(test=test):
+            ctx.build.guard(condition(ctx, lower_expression(ctx, test)), "assertion failed")
+            return True
+        case ast.Raise():
+            ctx.build.leave("raise")
+            return _unreachable(ctx)
+        case ast.FunctionDef(name=name):
+            ctx.env[name] = nested_function(ctx, stmt)
+            return True
+        case ast.Delete(targets=targets) if all(isinstance(target, ast.Name) for target in targets):
+            for target in targets:
+                lower_expression(ctx, ast.copy_location(ast.Name(target.id, ast.Load()), target))  # type: ignore[attr-defined]
+                ctx.env[target.id] = Unbound()  # type: ignore[attr-defined]
+            return True
+        case _:
+            what = type(stmt).__name__.lower()
+            raise ctx.error(stmt, "E130", f"'{what}' statements are not compiled", "move it out of the program")
+
+
+def _value(ctx: Lowering, node: ast.expr) -> Operand:
+    if is_inlined_call(ctx, node):
+        assert isinstance(node, ast.Call)
+        return lower_inlined(ctx, node)
+    return lower_expression(ctx, node)
+
+
+def _unreachable(ctx: Lowering) -> bool:
+    """Close a region that a guard has left for good."""
+    ctx.build.emit(Return(Missing(), ctx.writebacks()))
+    return False
+
+
+def _return(ctx: Lowering, stmt: ast.Return) -> bool:
+    operand = Static(None) if stmt.value is None else _value(ctx, stmt.value)
+    if isinstance(operand, Never):
+        return _unreachable(ctx)
+    if len(ctx.activations) > 1:
+        from weft.frontend.calls import leave_call
+
+        leave_call(ctx, operand)
+        return False
+    ctx.build.emit(Return(ctx.bundle(operand), ctx.writebacks(), ctx.build.span))
+    return False
+
+
+# ---- assignment -----------------------------------------------------------------------------------------------------
+
+
+def assign(ctx: Lowering, target: ast.expr, operand: Operand) -> None:
+    """Bind or store an operand."""
+    match target:
+        case ast.Name(id=name):
+            if name not in ctx.activation.locals:
+                raise ctx.error(target, "E131", f"assignment to the global '{name}' is not compiled", "return it")
+            ctx.env[name] = operand
+        case ast.Tuple(elts=elts) | ast.List(elts=elts):
+            _unpack(ctx, target, elts, operand)
+        case ast.Subscript(value=owner, slice=key):
+            base, index = lower_expression(ctx, owner), lower_expression(ctx, key)
+            split(ctx, base, lambda item: store_item(ctx, item, index, operand))
+        case ast.Attribute(value=owner, attr=name):
+            _store_attribute(ctx, target, lower_expression(ctx, owner), name, operand)
+        case _:
+            raise ctx.error(target, "E132", "this target of an assignment is not compiled")
+
+
+def _unpack(ctx: Lowering, target: ast.expr, elts: list[ast.expr], operand: Operand) -> None:
+    items = _items(ctx, target, operand, elts)
+    starred = [number for number, elt in enumerate(elts) if isinstance(elt, ast.Starred)]
+    if not starred:
+        if len(items) != len(elts):
+            ctx.build.leave("wrong number of values to unpack")
+            return
+        for elt, item in zip(elts, items, strict=True):
+            assign(ctx, elt, item)
+        return
+    (position,) = starred
+    tail = len(elts) - position - 1
+    if len(items) < position + tail:
+        ctx.build.leave("not enough values to unpack")
+        return
+    middle = Tuple(tuple(items[position : len(items) - tail]), is_list=True)
+    star = elts[position]
+    assert isinstance(star, ast.Starred)
+    parts = [*items[:position], middle, *items[len(items) - tail :]]
+    for elt, item in zip([*elts[:position], star.value, *elts[position + 1 :]], parts, strict=True):
+        assign(ctx, elt, item)
+
+
+def _items(ctx: Lowering, target: ast.expr, operand: Operand, elts: list[ast.expr]) -> list[Operand]:
+    from weft.frontend.iteration import element
+    from weft.ir.exprs import const_index
+
+    if isinstance(operand, Tuple):
+        return list(operand.items)
+    if isinstance(operand, Array) and operand.rank > 0 and not any(isinstance(elt, ast.Starred) for elt in elts):
+        count = const_index(len(elts))
+        ctx.build.guard_equal(operand.shape[0], count, "wrong number of values to unpack")
+        return [element(ctx, operand, const_index(number)) for number in range(len(elts))]
+    raise ctx.error(target, "E133", "this value cannot be unpacked in compiled code")
+
+
+def _store_attribute(ctx: Lowering, node: ast.Attribute, owner: Operand, name: str, operand: Operand) -> None:
+    if not isinstance(owner, Instance):
+        raise ctx.error(node, "E134", f"assignment to attribute '{name}' is not compiled", "assign to the elements")
+    on_class = getattr(owner.cls, name, None)
+    if hasattr(on_class, "__set__") or type(owner.cls).__setattr__ is not type.__setattr__:
+        raise ctx.error(node, "E135", f"attribute '{name}' is a descriptor, which is not compiled")
+    if owner.cls.__setattr__ is not object.__setattr__:
+        raise ctx.error(node, "E136", "the class defines __setattr__, which is not compiled")
+    key = f"@{owner.slot}.{name}"
+    ctx.inputs.need_writeback(key)
+    ctx.env[key] = operand
+
+
+def _augmented(ctx: Lowering, stmt: ast.AugAssign) -> bool:
+    name = BINARY[type(stmt.op)]
+    match stmt.target:
+        case ast.Name() as target:
+            load = ast.copy_location(ast.Name(target.id, ast.Load()), target)
+            old = lower_expression(ctx, load)
+            result = _in_place(ctx, name, old, lower_expression(ctx, stmt.value))
+            if isinstance(result, Never):
+                return _unreachable(ctx)
+            assign(ctx, target, result)
+        case ast.Subscript(value=owner, slice=key):
+            base, index = lower_expression(ctx, owner), lower_expression(ctx, key)
+            _augment_item(ctx, name, base, index, stmt.value)
+        case ast.Attribute(value=owner, attr=attr) as target:
+            base = lower_expression(ctx, owner)
+            old = attribute(ctx, base, attr)
+            result = _in_place(ctx, name, old, lower_expression(ctx, stmt.value))
+            if not (isinstance(result, Array) and result == old):
+                _store_attribute(ctx, target, base, attr, result)
+    return True
+
+
+def _in_place(ctx: Lowering, name: str, old: Operand, value: Operand) -> Operand:
+    """`old op= value`: arrays are changed in place, everything else makes a new object."""
+
+    def apply(item: Operand) -> Operand:
+        if isinstance(item, Array) and name != "matmul":
+            return split(ctx, value, lambda v: _ufunc_in_place(ctx, name, item, v))
+        return binary(ctx, name, item, value)
+
+    return split(ctx, old, apply)
+
+
+def _ufunc_in_place(ctx: Lowering, name: str, target: Array, value: Operand) -> Operand:
+    return apply_ufunc(ctx.build, name, (target, value), out=target)
+
+
+def _augment_item(ctx: Lowering, name: str, base: Operand, key: Operand, value: ast.expr) -> None:
+    if isinstance(base, Either):
+        raise ctx.build.error("E137", "this in-place update is not compiled for a name with several types")
+    if isinstance(base, Array):
+        view, scalar = index_view(ctx.build, base, key)
+        if not scalar:
+            _in_place(ctx, name, Array(view, base.dtype), lower_expression(ctx, value))
+            return
+        old = Scalar(ctx.build.read(view, (), base.dtype))
+        result = binary(ctx, name, old, lower_expression(ctx, value))
+        split(ctx, result, lambda item: store_value(ctx, Array(view, base.dtype), item, scalar=True))
+        return
+    raise ctx.build.error("E140", "only elements of arrays can be changed in compiled code")
+
+
+# ---- branches -------------------------------------------------------------------------------------------------------
+
+
+def _if(ctx: Lowering, node: ast.If, path: Path) -> bool:
+    with ctx.statement(node, path):
+        test = condition(ctx, lower_expression(ctx, node.test))
+    if isinstance(test, Const):
+        number = 0 if test.value else 1
+        return lower_block(ctx, node.body if test.value else node.orelse, (*path, number))
+    return lower_if_arms(
+        ctx,
+        test,
+        lambda: lower_block(ctx, node.body, (*path, 0)),
+        lambda: lower_block(ctx, node.orelse, (*path, 1)),
+        ctx.activation.after[path],
+    )
+
+
+def lower_if_arms(
+    ctx: Lowering, test: Expr, then: Callable[[], bool], orelse: Callable[[], bool], live: Names
+) -> bool:
+    """Two arms with their environments joined where both, or one, get to the end."""
+    build, activation = ctx.build, ctx.activation
+    before = dict(activation.env)
+    scopes: list[Scope] = []
+    envs: list[dict[str, Operand] | None] = []
+    for arm, known in ((then, test), (orelse, negate(test))):
+        activation.env = dict(before)
+        with build.region() as scope:
+            scope.conditions.add(known)
+            falls = arm()
+        scopes.append(scope)
+        envs.append(activation.env if falls else None)
+    reached = [env for env in envs if env is not None]
+    if not reached:
+        emit_branch(ctx, test, (scopes[0], scopes[1]), {}, (None, None))
+        return False
+    changed = _changed(before, reached, live)
+    templates: dict[str, Template] = {
+        name: join_all(ctx, [env.get(name, Unbound()) for env in reached], name) for name in changed
+    }
+    filled = [None if env is None else {name: env.get(name, Unbound()) for name in changed} for env in envs]
+    below = emit_branch(ctx, test, (scopes[0], scopes[1]), templates, (filled[0], filled[1]))
+    activation.env = {name: operand for name, operand in before.items() if _keeps(name, reached)}
+    activation.env.update(below)
+    return True
+
+
+def _changed(before: dict[str, Operand], reached: list[dict[str, Operand]], live: Names) -> list[str]:
+    names = {name for env in reached for name in env}
+    return sorted(
+        name
+        for name in names
+        if (name in live or name.startswith("@"))
+        and any(env.get(name, Unbound()) != before.get(name, Unbound()) for env in reached)
+    )
+
+
+def _keeps(name: str, reached: list[dict[str, Operand]]) -> bool:
+    return all(env.get(name) == reached[0].get(name) for env in reached)

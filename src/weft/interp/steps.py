@@ -1,0 +1,391 @@
+"""Nodes as closures: `Step` runs a node and says how the region is left, if it is.
+
+A region is compiled once and run many times, so that maps cost little per point.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from weft.interp.arrays import compile_memlet, compile_shape, compile_view
+from weft.interp.machine import Build, Machine, compile_bundle, compile_item, compile_site
+from weft.interp.memory import MapRecord, Point
+from weft.interp.outcome import Left, Outcome, Returned
+from weft.interp.scalars import Env, compile_expr, compile_index, keep
+from weft.ir.exprs import Expr, Value, values_in
+from weft.ir.nodes import (
+    Alloc,
+    Branch,
+    Break,
+    Carry,
+    Continue,
+    Elementwise,
+    Guard,
+    Loop,
+    Map,
+    MatMul,
+    Memlet,
+    Node,
+    Program,
+    Reduce,
+    Region,
+    Return,
+    Scan,
+    Site,
+    Tasklet,
+    View,
+    While,
+    Yield,
+)  # fmt: skip
+from weft.support.errors import InternalError
+
+
+@dataclass(frozen=True, slots=True)
+class Yielded:
+    """An arm of a branch ended with these results."""
+
+    values: Sequence[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Continued:
+    """An iteration ended; the carries take these values."""
+
+    values: Sequence[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Broke:
+    """A loop was left; the carries take these values."""
+
+    values: Sequence[Any]
+
+
+Signal: TypeAlias = Yielded | Continued | Broke | Returned | Left
+Step: TypeAlias = Callable[[Machine], Signal | None]
+
+
+def interpret(program: Program, slots: Sequence[Any], *, seed: int = 0, check: bool = True) -> Outcome:
+    """Evaluate a program on the objects of its slots; arrays are used in place.
+
+    Maps run in an order drawn from `seed`. With `check`, two iterations that meet on an element, one of them writing,
+    are a `ConflictError`; without it the result depends on the order.
+    """
+    machine = Machine(program, slots, seed, check=check)
+    body = compile_region(program.body, program)
+    machine.enter()
+    with np.errstate(all="ignore"):
+        outcome = body(machine)
+    if not isinstance(outcome, Returned | Left):
+        raise InternalError(f"{program.name} ended without a return")
+    return outcome
+
+
+def compile_region(region: Region, program: Program) -> Step:
+    """All nodes in order, until one leaves."""
+    steps = [compile_node(node, program) for node in region.nodes]
+
+    def run(machine: Machine) -> Signal | None:
+        memory = machine.memory
+        mark = len(memory.owned)
+        signal = None
+        for step in steps:
+            signal = step(machine)
+            if signal is not None:
+                break
+        if len(memory.owned) > mark and not isinstance(signal, Returned | Left):
+            memory.release(mark, () if signal is None else signal.values)
+        return signal
+
+    return run
+
+
+def compile_node(node: Node, program: Program) -> Step:
+    """One node."""
+    match node:
+        case Alloc() | Elementwise() | Reduce() | Scan() | MatMul() | Tasklet():
+            return _compile_dataflow(node, program)
+        case Map():
+            return _compile_map(node, program)
+        case Loop() | While():
+            return _compile_loop(node, program)
+        case Branch():
+            return _compile_branch(node, program)
+        case _:
+            return _compile_leaving(node, program)
+
+
+# ---- dataflow -------------------------------------------------------------------------------------------------------
+
+
+def _compile_dataflow(node: Alloc | Elementwise | Reduce | Scan | MatMul | Tasklet, program: Program) -> Step:
+    match node:
+        case Alloc():
+            shape = compile_shape(program.containers[node.container].shape)
+            return lambda machine: machine.memory.allocate(node.container, shape(machine.env))
+        case Elementwise():
+            return _compile_elementwise(node, program)
+        case Reduce():
+            return _compile_reduce(node, program)
+        case Scan():
+            return _compile_scan(node, program)
+        case MatMul():
+            return _compile_library(node.output, (node.lhs, node.rhs), program, _matmul)
+        case Tasklet():
+            return _compile_tasklet(node, program)
+
+
+def _compile_library(
+    output: View, inputs: Sequence[View], program: Program, compute: Callable[..., Any], params: Sequence[Value] = ()
+) -> Step:
+    """Read all inputs, compute, then write the whole output."""
+    target = compile_view(output, program.containers[output.container])
+    sources = [(view, compile_view(view, program.containers[view.container])) for view in inputs]
+
+    def run(machine: Machine) -> None:
+        env, memory = machine.env, machine.memory
+        operands: list[Any] = []
+        for view, source in sources:
+            bound = source(env, memory)
+            memory.touch(view.container, bound, write=False)
+            operands.append(bound.array)
+        written = target(env, memory)
+        if params:
+            grids = np.ogrid[tuple(slice(0, extent) for extent in written.shape)]
+            env.update({param.id: grid for param, grid in zip(params, grids, strict=True)})
+        result = np.array(compute(env, *operands))
+        memory.touch(output.container, written, write=True)
+        if result.dtype != written.array.dtype:
+            raise InternalError(f"{output.container} is {written.array.dtype}, what is written to it {result.dtype}")
+        written.array[...] = result
+
+    return run
+
+
+def _compile_elementwise(node: Elementwise, program: Program) -> Step:
+    expr = compile_expr(node.expr)
+    values = [value for value, _ in node.inputs]
+    params = node.params if values_in(node.expr) & set(node.params) else ()
+    shape_of = compile_shape(node.output.shape)
+
+    def compute(env: Env, *operands: Any) -> Any:
+        shape = shape_of(env)
+        for value, operand in zip(values, operands, strict=True):
+            if operand.shape != shape:
+                raise InternalError(f"{value.text} has the shape {operand.shape}, the output {shape}")
+            env[value.id] = operand
+        return expr(env)
+
+    return _compile_library(node.output, [view for _, view in node.inputs], program, compute, params)
+
+
+def _compile_scan(node: Scan, program: Program) -> Step:
+    dtype = program.containers[node.output.container].dtype.numpy
+
+    def compute(env: Env, x: Any) -> Any:
+        return getattr(np, node.op).accumulate(x, axis=node.axis, dtype=dtype)
+
+    return _compile_library(node.output, (node.input,), program, compute)
+
+
+def _matmul(env: Env, x: Any, y: Any) -> Any:
+    return np.matmul(x, y)
+
+
+def _compile_reduce(node: Reduce, program: Program) -> Step:
+    dtype = program.containers[node.output.container].dtype.numpy
+    keepdims = bool(node.axes) and node.output.rank == node.input.rank
+    initial = compile_expr(node.initial) if node.initial is not None else None
+
+    def compute(env: Env, x: Any) -> Any:
+        shape = [1 if axis in node.axes else extent for axis, extent in enumerate(x.shape)]
+        if not keepdims:
+            shape = [extent for axis, extent in enumerate(x.shape) if axis not in node.axes]
+        if any(x.shape[axis] == 0 for axis in node.axes):
+            if initial is None and 0 not in shape:
+                raise InternalError(f"an empty {node.op} without an initial value")
+            return np.full(shape, initial(env) if initial else 0, dtype)
+        if node.op in ("argmin", "argmax"):
+            return _arg_extreme(node, x).reshape(shape).astype(dtype)
+        return getattr(np, node.op).reduce(x.astype(dtype), axis=node.axes, keepdims=keepdims)
+
+    return _compile_library(node.output, (node.input,), program, compute)
+
+
+def _arg_extreme(node: Reduce, x: Any) -> Any:
+    """The first position, counted in C order over the reduced axes."""
+    kept = [axis for axis in range(x.ndim) if axis not in node.axes]
+    flat = x.transpose(*kept, *sorted(node.axes)).reshape([x.shape[axis] for axis in kept] + [-1])
+    return getattr(np, node.op)(flat, axis=-1)
+
+
+def _compile_tasklet(node: Tasklet, program: Program) -> Step:
+    reads = [
+        (value, memlet.container, compile_memlet(memlet, program.containers[memlet.container]))
+        for value, memlet in node.reads
+    ]
+    lets = [(let.value, compile_expr(let.expr)) for let in node.lets]
+    writes = [_compile_write(memlet, expr, program) for memlet, expr in node.writes]
+
+    def run(machine: Machine) -> None:
+        env, memory = machine.env, machine.memory
+        for value, name, locate in reads:
+            bound, position = locate(env, memory)
+            env[value.id] = keep(value, memory.read(name, bound, position))
+        for value, expr in lets:
+            env[value.id] = keep(value, expr(env))
+        for write in writes:
+            write(machine)
+
+    return run
+
+
+def _compile_write(memlet: Memlet, expr: Expr, program: Program) -> Callable[[Machine], None]:
+    container = program.containers[memlet.container]
+    locate, evaluate, dtype = compile_memlet(memlet, container), compile_expr(expr), container.dtype.numpy
+
+    def write(machine: Machine) -> None:
+        bound, position = locate(machine.env, machine.memory)
+        number = evaluate(machine.env)
+        if number.dtype != dtype:
+            raise InternalError(f"{memlet.container} is {dtype}, what is written to it {number.dtype}")
+        machine.memory.write(memlet.container, bound, position, number, memlet.conflict)
+
+    return write
+
+
+# ---- control --------------------------------------------------------------------------------------------------------
+
+
+def _compile_map(node: Map, program: Program) -> Step:
+    starts, stops = compile_shape(tuple(r[0] for r in node.ranges)), compile_shape(tuple(r[1] for r in node.ranges))
+    body = compile_region(node.body, program)
+    names = tuple(param.text for param in node.params)
+    numbers = [param.id for param in node.params]
+
+    def run(machine: Machine) -> Signal | None:
+        env, records = machine.env, machine.memory.records
+        box = [range(start, stop) for start, stop in zip(starts(env), stops(env), strict=True)]
+        points: list[Point] = list(product(*box))
+        record = MapRecord(f"map ({', '.join(names)})", names, points)
+        records.append(record)
+        order: list[int] = machine.random.permutation(len(points)).tolist()
+        for iteration in order:
+            record.iteration = iteration
+            env.update(zip(numbers, points[iteration], strict=True))
+            signal = body(machine)
+            if signal is not None:
+                return signal
+        records.pop()
+        return None
+
+    return run
+
+
+def _compile_carries(carries: tuple[Carry, ...], program: Program) -> tuple[Step, Callable[[Machine, Signal], None]]:
+    """How carries begin, and how they take new values: all are computed before the first is bound."""
+    targets = [carry.target for carry in carries]
+    inits = [compile_item(carry.init, program) for carry in carries]
+
+    def bind(machine: Machine, values: Sequence[Any]) -> None:
+        for target, value in zip(targets, values, strict=True):
+            machine.bind(target, value)
+
+    def begin(machine: Machine) -> None:
+        bind(machine, [init(machine) for init in inits])
+
+    def take(machine: Machine, signal: Signal) -> None:
+        if isinstance(signal, Continued | Broke):
+            bind(machine, signal.values)
+
+    return begin, take
+
+
+def _compile_loop(node: Loop | While, program: Program) -> Step:
+    begin, take = _compile_carries(node.carries, program)
+    body = compile_region(node.body, program)
+    iterations = _compile_range(node) if isinstance(node, Loop) else _forever
+
+    def run(machine: Machine) -> Signal | None:
+        begin(machine)
+        for number in iterations(machine.env):
+            if isinstance(node, Loop):
+                machine.env[node.var.id] = keep(node.var, np.int64(number))
+            signal = body(machine)
+            if signal is None or isinstance(signal, Yielded):
+                raise InternalError("a loop body ended without continue or break")
+            if isinstance(signal, Returned | Left):
+                return signal
+            take(machine, signal)
+            if isinstance(signal, Broke):
+                break
+        return None
+
+    return run
+
+
+def _compile_range(node: Loop) -> Callable[[Env], Any]:
+    start, stop, step = (compile_index(index) for index in (node.start, node.stop, node.step))
+    return lambda env: range(start(env), stop(env), step(env))
+
+
+def _forever(env: Env) -> Any:
+    return iter(int, 1)
+
+
+def _compile_branch(node: Branch, program: Program) -> Step:
+    condition = compile_expr(node.condition)
+    then, orelse = compile_region(node.then, program), compile_region(node.orelse, program)
+
+    def run(machine: Machine) -> Signal | None:
+        signal = (then if condition(machine.env) else orelse)(machine)
+        if signal is None:
+            raise InternalError("an arm of a branch ended without a yield")
+        if not isinstance(signal, Yielded):
+            return signal
+        for target, value in zip(node.results, signal.values, strict=True):
+            machine.bind(target, value)
+        return None
+
+    return run
+
+
+def _compile_leaving(node: Yield | Continue | Break | Return | Site | Guard, program: Program) -> Step:
+    match node:
+        case Yield(values=values):
+            return _compile_signal(Yielded, values, program)
+        case Continue(values=values):
+            return _compile_signal(Continued, values, program)
+        case Break(values=values):
+            return _compile_signal(Broke, values, program)
+        case Return(value=value, writebacks=writebacks):
+            result, builds = compile_bundle(value, program), [compile_bundle(b, program) for b in writebacks]
+            return lambda machine: Returned(result(machine), tuple(build(machine) for build in builds))
+        case Site():
+            return _compile_site(node, program)
+        case Guard(condition=condition, site=site, reason=reason):
+            holds = compile_expr(condition)
+            return lambda machine: None if holds(machine.env) else machine.leave(site, reason)
+
+
+def _compile_signal(
+    kind: type[Yielded] | type[Continued] | type[Broke], values: Sequence[Expr | View], program: Program
+) -> Step:
+    builds: list[Build] = [compile_item(value, program) for value in values]
+    return lambda machine: kind([build(machine) for build in builds])
+
+
+def _compile_site(node: Site, program: Program) -> Step:
+    build = compile_site(node, program)
+
+    def run(machine: Machine) -> None:
+        machine.sites[node.number] = build
+        machine.memory.clock += 1
+        machine.site_times[node.number] = machine.memory.clock
+
+    return run

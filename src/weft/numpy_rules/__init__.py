@@ -1,0 +1,1 @@
+"""What each NumPy function means: types, guards, lowering to the graph."""

@@ -1,0 +1,348 @@
+"""Ufuncs on operands of any kind: promotion, broadcasting, and the node that results.
+
+in:   a ufunc name and operands (Python scalars, NumPy scalars, arrays)
+out:  a scalar if no operand is an array with axes, else a new array (or the given `out`)
+
+NumPy itself says which types a ufunc takes (`resolve_dtypes`, with Python scalars weak), so promotion is never written
+down a second time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from weft.ir.dtypes import NP_BOOL, DType, ScalarType, dtype_of
+from weft.ir.exprs import Const, Expr, Index, Value, const, const_index, index, op
+from weft.ir.nodes import Elementwise, Layout, View
+from weft.ir.ops import OPS
+from weft.numpy_rules.builder import Builder
+from weft.numpy_rules.values import Array, Never, Operand, Scalar
+
+_PYTHON_TYPES: dict[DType, type] = {
+    DType.BOOL: bool, DType.INT64: int, DType.FLOAT64: float, DType.COMPLEX128: complex,
+}  # fmt: skip
+_ONE = const_index(1)
+
+
+def apply_ufunc(
+    build: Builder, name: str, operands: Sequence[Operand], *, out: Array | None = None, dtype: DType | None = None
+) -> Operand:
+    """`np.name(*operands, out=out, dtype=dtype)`."""
+    parts = [part for part in operands if isinstance(part, Scalar | Array)]
+    if len(parts) != len(operands):
+        raise build.error("E210", f"np.{name} is not compiled for this kind of operand", "pass arrays or numbers")
+    types = resolve(name, tuple(type_key(part) for part in parts), dtype)
+    if types is None:
+        return build.leave(f"np.{name} has no loop for these types")
+    if any(dtype_of(t) is None for t in types):
+        raise build.error("E211", f"np.{name} gives a type that Weft does not have here")
+    loop = [dtype_of(t) or DType.FLOAT64 for t in types]
+    if name == "power" and loop[0].kind in "iu" and not _guard_exponent(build, parts[1], loop[1]):
+        return Never()
+    for part, target in zip(parts, loop, strict=False):
+        if not guard_fits(build, part, target):
+            return Never()
+    if out is None and all(isinstance(part, Scalar) or part.rank == 0 for part in parts):
+        return _scalar(build, name, parts, loop)
+    return _array(build, name, parts, loop, out)
+
+
+@lru_cache(maxsize=1024)
+def resolve(name: str, keys: tuple[Any, ...], dtype: DType | None) -> tuple[np.dtype[Any], ...] | None:
+    """The operand and result types of the loop NumPy would choose; None where it would raise."""
+    ufunc: np.ufunc = getattr(np, name)
+    operands = (*keys, *[None] * ufunc.nout)
+    try:
+        if dtype is None:
+            return ufunc.resolve_dtypes(operands)
+        return ufunc.resolve_dtypes(operands, signature=(*[None] * ufunc.nin, dtype.numpy))
+    except TypeError:
+        return None
+
+
+def type_key(operand: Scalar | Array) -> Any:
+    """What NumPy's type resolution takes for an operand: a dtype, or a Python type for a weak scalar."""
+    if isinstance(operand, Array):
+        return operand.dtype.numpy
+    return _PYTHON_TYPES[operand.type.dtype] if operand.type.python else operand.type.dtype.numpy
+
+
+def guard_fits(build: Builder, operand: Scalar | Array, target: DType) -> bool:
+    """A Python int must fit the integer type it is converted to: otherwise NumPy raises OverflowError."""
+    if not isinstance(operand, Scalar) or not operand.type.python or operand.type.dtype is not DType.INT64:
+        return True
+    if target.kind not in "iu" or target is DType.INT64:
+        return True
+    low, high = target.bounds
+    value = operand.expr
+    polynomial = value if isinstance(value, Index) else index(build.let(value))
+    literal = polynomial.constant
+    if literal is not None and not low <= literal <= high:
+        build.leave("Python integer out of bounds for the array's type")
+        return False
+    build.guard_nonnegative(polynomial - low, "Python integer out of bounds for the array's type")
+    if high < (1 << 63):
+        build.guard_nonnegative(high - polynomial, "Python integer out of bounds for the array's type")
+    return True
+
+
+def _guard_exponent(build: Builder, exponent: Scalar | Array, loop: DType) -> bool:
+    """Integers to negative integer powers raise ValueError."""
+    if loop.kind == "u":
+        return True
+    if isinstance(exponent, Array):
+        raise build.error(
+            "E212", "an integer array as exponent of integers is not compiled", "convert the base to float first"
+        )
+    expr = exponent.expr
+    polynomial = expr if isinstance(expr, Index) else build.let_index(expr, "e")
+    if polynomial.constant is not None and polynomial.constant < 0:
+        build.leave("integers to negative integer powers are not allowed")
+        return False
+    build.guard_nonnegative(polynomial, "integers to negative integer powers are not allowed")
+    return True
+
+
+def cast(expr: Expr, dtype: DType) -> Expr:
+    """The expression as a NumPy value of `dtype` (astype); constants are converted now."""
+    target = ScalarType(dtype)
+    if expr.type == target:
+        return expr
+    literal = expr.value if isinstance(expr, Const) else expr.constant if isinstance(expr, Index) else None
+    if literal is not None:
+        if dtype.kind in "iu" and not isinstance(literal, float | complex):
+            bits = dtype.itemsize * 8
+            wrapped = int(literal) & ((1 << bits) - 1)
+            if dtype.kind == "i" and wrapped >> (bits - 1):
+                wrapped -= 1 << bits
+            return const(wrapped, target)
+        if not (isinstance(literal, complex) and dtype.kind != "c") and not (
+            isinstance(literal, float) and dtype.kind in "iu"
+        ):
+            with np.errstate(all="ignore"):
+                return const(dtype.numpy.type(literal).item(), target)
+    return op("cast", (expr,), target)
+
+
+def scalar_expr(build: Builder, operand: Scalar | Array) -> Expr:
+    """A scalar, or the element of a 0-d array, as an expression."""
+    if isinstance(operand, Scalar):
+        return operand.expr
+    return build.read(operand.view, (), operand.dtype)
+
+
+def _scalar(build: Builder, name: str, parts: Sequence[Scalar | Array], loop: Sequence[DType]) -> Operand:
+    """A NumPy scalar operation."""
+    args = [cast(scalar_expr(build, part), target) for part, target in zip(parts, loop, strict=False)]
+    expr = _operation(name, args, loop[-1])
+    warn = build.warn_site(f"scalar {name}") if _may_warn(name, loop) else -1
+    return Scalar(build.let(expr, name[:3], warn=warn))
+
+
+def _operation(name: str, args: Sequence[Expr], result: DType) -> Expr:
+    if name == "absolute" and result.kind == "u":
+        return args[0]
+    return op(name, args, ScalarType(result))
+
+
+def _may_warn(name: str, loop: Sequence[DType]) -> bool:
+    if loop[0].kind in "fc":
+        return bool(OPS[name].warns)
+    return name in ("floor_divide", "remainder", "divide", "fmod", "reciprocal") and loop[0].kind in "iu"
+
+
+def _array(
+    build: Builder, name: str, parts: Sequence[Scalar | Array], loop: Sequence[DType], out: Array | None
+) -> Operand:
+    """An array operation."""
+    shape = broadcast_shapes(build, [part.shape for part in parts if isinstance(part, Array)])
+    warn = build.warn_site(name) if _may_warn(name, loop) else -1
+
+    def body(args: Sequence[Expr]) -> Expr:
+        casted = [cast(arg, target) for arg, target in zip(args, loop, strict=False)]
+        return _operation(name, casted, loop[-1])
+
+    if out is None:
+        return map_elements(build, parts, shape, loop[-1], body, name=name, warn=warn)
+    if not np.can_cast(loop[-1].numpy, out.dtype.numpy, "same_kind"):
+        return build.leave(f"np.{name}: the result cannot be cast to the output")
+    if out.rank < len(shape):
+        return build.leave("non-broadcastable output operand")
+    broadcast_to(build, View("", shape, ()), out.shape)
+    result = map_elements(build, parts, out.shape, loop[-1], body, name=name, warn=warn)
+    assert isinstance(result, Array)
+    store(build, out, result)
+    return out
+
+
+def map_elements(
+    build: Builder,
+    parts: Sequence[Scalar | Array],
+    shape: tuple[Index, ...],
+    dtype: DType,
+    body: Callable[[Sequence[Expr]], Expr],
+    *,
+    name: str = "t",
+    warn: int = -1,
+) -> Array:
+    """A new array of `shape` with `body(elements)` at every point; arrays among `parts` are broadcast to it."""
+    views = [broadcast_to(build, part.view, shape) if isinstance(part, Array) else None for part in parts]
+    scalars: list[Expr] = []
+    inputs: list[tuple[Value, View]] = []
+    for part, view in zip(parts, views, strict=True):
+        if isinstance(part, Array):
+            assert view is not None
+            element = build.value(view.container.partition(".")[0].lower(), ScalarType(part.dtype))
+            inputs.append((element, view))
+            scalars.append(element)
+        else:
+            expr = part.expr
+            scalars.append(expr if isinstance(expr, Const | Index) else build.let(expr))
+    output = new_array(build, shape, dtype, name, [p.view for p in parts if isinstance(p, Array)])
+    params = coordinates(build, shape)
+    build.emit(
+        Elementwise(
+            output=output.view,
+            params=params,
+            inputs=tuple(inputs),
+            expr=body(scalars),
+            warn=warn,
+            id=build.new_id(),
+            span=build.span,
+        )
+    )
+    return output
+
+
+def coordinates(build: Builder, shape: tuple[Index, ...]) -> tuple[Value, ...]:
+    """Fresh values for the coordinates of a point."""
+    type_ = index(0).type
+    return tuple(
+        Value(build.new_id(), f"p{axis}", type_, 0, None, const_index(0), extent - 1)
+        for axis, extent in enumerate(shape)
+    )
+
+
+def new_array(build: Builder, shape: tuple[Index, ...], dtype: DType, name: str, like: Sequence[View] = ()) -> Array:
+    """A new array, its axes in memory ordered as in the inputs it comes from (NumPy's order "K")."""
+    orders = {memory_order(build, view) for view in like if view.rank == len(shape)}
+    orders.discard(None)
+    order = orders.pop() if len(orders) == 1 else tuple(range(len(shape)))
+    assert order is not None
+    base = build.alloc(tuple(shape[axis] for axis in order), dtype, name)
+    return Array(permute(base, tuple(order.index(axis) for axis in range(len(shape)))), dtype)
+
+
+def memory_order(build: Builder, view: View) -> tuple[int, ...] | None:
+    """The axes of a view from slowest to fastest in memory; None where all orders are alike or it is not known."""
+    container = build.container(view.container)
+    dims = range(len(view.axes))
+    ordered = dims if container.layout is not Layout.F else reversed(dims)
+    order = [axis for d in ordered for axis, _ in view.axes[d].terms]
+    missing = [axis for axis in range(view.rank) if axis not in order]
+    if len([axis for axis in range(view.rank) if view.shape[axis] is not _ONE]) <= 1:
+        return None
+    if len(set(order)) != len(order) or any(view.shape[axis] is not _ONE for axis in missing):
+        return None
+    return (*missing, *order)
+
+
+def permute(view: View, axes: tuple[int, ...]) -> View:
+    """`np.transpose(view, axes)`: axis d of the result is axis `axes[d]` of the view."""
+    position = {axis: number for number, axis in enumerate(axes)}
+    moved = tuple(
+        type(axis)(axis.offset, tuple((position[number], step) for number, step in axis.terms)) for axis in view.axes
+    )
+    return View(view.container, tuple(view.shape[axis] for axis in axes), moved)
+
+
+def broadcast_shapes(build: Builder, shapes: Sequence[tuple[Index, ...]]) -> tuple[Index, ...]:
+    """NumPy's broadcast shape. Extents that are not known to be 1 are assumed equal, under a guard."""
+    rank = max((len(shape) for shape in shapes), default=0)
+    result: list[Index] = []
+    for axis in range(-rank, 0):
+        extents = [shape[axis] for shape in shapes if len(shape) >= -axis]
+        wide = [extent for extent in extents if extent is not _ONE]
+        chosen = next((extent for extent in wide if extent.constant is not None), wide[0] if wide else _ONE)
+        for extent in wide:
+            build.guard_equal(extent, chosen, "shapes do not match")
+        result.append(chosen)
+    return tuple(result)
+
+
+def broadcast_to(build: Builder, view: View, shape: tuple[Index, ...]) -> View:
+    """The view stretched to `shape`: new leading axes, 1-long axes repeated."""
+    lead = len(shape) - view.rank
+    if lead < 0:
+        raise build.error("E213", "an array has more axes than the place it goes to")
+    kept: dict[int, int] = {}
+    for axis, extent in enumerate(view.shape):
+        target = shape[lead + axis]
+        if extent is not _ONE or target is _ONE:
+            build.guard_equal(extent, target, "shapes do not match")
+            kept[axis] = lead + axis
+    axes = tuple(
+        type(axis)(axis.offset, tuple((kept[number], step) for number, step in axis.terms if number in kept))
+        for axis in view.axes
+    )
+    return View(view.container, shape, axes)
+
+
+def store(build: Builder, target: Array, value: Scalar | Array) -> None:
+    """`target[...] = value`, with NumPy's unsafe cast; the value is read before the target is written."""
+    if target.rank == 0:
+        expr = scalar_expr(build, value)
+        build.write(target.view.at(()), cast(expr, target.dtype))
+        return
+    node = _assignment(build, target, value)
+    build.mark_written(target.view.container)
+    build.emit(node)
+
+
+def initialise(build: Builder, target: Array, value: Scalar | Array) -> None:
+    """The same for a view of an array that was made in this very statement, so that nobody can see the write."""
+    build.emit(_assignment(build, target, value))
+
+
+def _assignment(build: Builder, target: Array, value: Scalar | Array) -> Elementwise:
+    inputs: tuple[tuple[Value, View], ...] = ()
+    if isinstance(value, Array):
+        element = build.value("x", ScalarType(value.dtype))
+        inputs = ((element, broadcast_to(build, value.view, target.shape)),)
+        expr = cast(element, target.dtype)
+    else:
+        raw = value.expr if isinstance(value.expr, Const | Index) else build.let(value.expr)
+        expr = cast(raw, target.dtype)
+    return Elementwise(
+        output=target.view,
+        params=coordinates(build, target.shape),
+        inputs=inputs,
+        expr=expr,
+        warn=build.warn_site("cast") if isinstance(value, Array) and _cast_warns(value.dtype, target.dtype) else -1,
+        id=build.new_id(),
+        span=build.span,
+    )
+
+
+def _cast_warns(source: DType, target: DType) -> bool:
+    narrowing = source.kind in "fc" and target.kind in "fc" and target.itemsize < source.itemsize
+    return narrowing or (source.kind in "fc" and target.kind in "iu")
+
+
+def fill(build: Builder, shape: tuple[Index, ...], dtype: DType, value: Expr, name: str = "t") -> Array:
+    """A new array with one value everywhere."""
+    return map_elements(build, (Scalar(value),), shape, dtype, lambda args: cast(args[0], dtype), name=name)
+
+
+def always(condition: Expr) -> bool:
+    """Whether a condition is the constant true."""
+    return isinstance(condition, Const) and bool(condition.value)
+
+
+def is_bool(expr: Expr) -> bool:
+    """Whether an expression is a NumPy or Python bool."""
+    return expr.type.dtype is NP_BOOL.dtype

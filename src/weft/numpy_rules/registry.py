@@ -1,0 +1,106 @@
+"""The one registry: which rule lowers which Python object.
+
+A rule is a function `rule(build, *operands)` under a dotted name: "numpy.outer", "ndarray.sum" (methods; the array is
+the first operand), "ndarray.T" (attributes), "math.sqrt", "builtins.abs". Its signature is the promise: a parameter it
+does not have is refused with a caret. Parameters annotated `Operand` take any operand; a missing one takes the default,
+which may be any Python object and arrives as it is. `samples` drive the test against NumPy.
+
+It is filled by the explicit import list in `all_rules` and read-only after.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache, wraps
+from types import MappingProxyType
+from typing import Any, TypeAlias
+
+from weft.numpy_rules.arguments import PythonRaises
+from weft.numpy_rules.builder import Builder
+from weft.numpy_rules.values import Operand
+
+Rule: TypeAlias = Callable[..., Operand]
+
+
+@dataclass(frozen=True, slots=True)
+class RuleEntry:
+    """A rule with its name and the calls that test it."""
+
+    name: str
+    lower: Rule
+    samples: tuple[str, ...]
+
+
+_ENTRIES: dict[str, RuleEntry] = {}
+
+
+def numpy_rule(*names: str, samples: tuple[str, ...] = ()) -> Callable[[Rule], Rule]:
+    """Register a rule under one or more names. Inside, `PythonRaises` leaves the statement to Python."""
+
+    def register(rule: Rule) -> Rule:
+        @wraps(rule)
+        def lower(build: Builder, *operands: Any, **keywords: Any) -> Operand:
+            try:
+                return rule(build, *operands, **keywords)
+            except PythonRaises as raised:
+                return build.leave(raised.reason)
+
+        for name in names:
+            if name in _ENTRIES:
+                raise ValueError(f"two rules for {name}")
+            _ENTRIES[name] = RuleEntry(name, lower, samples)
+        return rule
+
+    return register
+
+
+@cache
+def all_rules() -> MappingProxyType[str, RuleEntry]:
+    """Every rule by name."""
+    from weft.numpy_rules import (  # noqa: F401
+        array_attributes,
+        creation,
+        diagonals,
+        math_functions,
+        products,
+        python_functions,
+        reductions,
+        sequences,
+        shapes,
+        type_conversions,
+        ufuncs,
+    )
+
+    return MappingProxyType(_ENTRIES)
+
+
+@cache
+def _names_by_object() -> dict[int, str]:
+    """Rule names by the identity of the Python object they stand for."""
+    import builtins
+    import math
+
+    import numpy as np
+
+    roots: dict[str, Any] = {"numpy": np, "math": math, "builtins": builtins}
+    found: dict[int, str] = {}
+    for name in all_rules():
+        root, _, rest = name.partition(".")
+        target: Any = roots.get(root)
+        for part in rest.split("."):
+            target = getattr(target, part, None)
+        if target is not None and root in roots:
+            found.setdefault(id(target), name)
+    return found
+
+
+def rule_for(target: object) -> RuleEntry | None:
+    """The rule for a function object, under whatever name the program knows it."""
+    name = _names_by_object().get(id(target))
+    return all_rules()[name] if name else None
+
+
+def rule_named(name: str) -> RuleEntry | None:
+    """The rule of that dotted name."""
+    return all_rules().get(name)

@@ -1,0 +1,228 @@
+"""The elements of an array under another shape, in C order.
+
+in:   a view and a new shape with as many elements
+out:  a view of the same memory where that can be seen now, else None: the caller copies or refuses
+
+    (n, m) -> (n*m,)       an ALIAS of the whole dense container
+    (n*m,) -> (n, m)       one axis split: element (i, j) is i * m + j
+    (k, n, 1, m) -> (k, n*m)   leading axes stay, axes of length 1 come and go
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from weft.analysis.ranges import fits_int64
+from weft.ir.dtypes import PY_INT
+from weft.ir.exprs import Index, const_index, op, polynomial_of
+from weft.ir.nodes import Axis, Container, Layout, Storage, View
+from weft.numpy_rules.arguments import PythonRaises
+from weft.numpy_rules.arrays import copy_array
+from weft.numpy_rules.builder import Builder, full_view
+from weft.numpy_rules.indexing import drop_axis, insert_axis
+from weft.numpy_rules.values import Array
+
+Shape = tuple[Index, ...]
+ZERO, ONE = const_index(0), const_index(1)
+
+
+def product(extents: Sequence[Index]) -> Index:
+    """The number of elements of a shape."""
+    total = ONE
+    for extent in extents:
+        total = total * extent
+    return total
+
+
+def guard_same_size(build: Builder, old: Shape, new: Shape) -> None:
+    """Assume that two shapes have as many elements."""
+    size, wanted = product(old), product(new)
+    if size is wanted:
+        return
+    if not fits_int64(wanted):  # products of run-time extents must not wrap around
+        limit = const_index(1 << (62 // len(new)))
+        for extent in new:
+            build.guard_nonnegative(limit - extent, "array is too big to reshape")
+    build.guard_equal(size, wanted, "cannot reshape array: sizes differ")
+
+
+def resolve_unknown(build: Builder, old: Shape, new: Sequence[Index | None]) -> Shape:
+    """The new shape with None (written -1) replaced by what is left."""
+    if all(extent is not None for extent in new):
+        return tuple(extent for extent in new if extent is not None)
+    known = [extent for extent in new if extent is not None]
+    if len(known) != len(new) - 1:
+        raise PythonRaises("can only specify one unknown dimension")
+    rest = _divided(build, product(old), product(known))
+    return tuple(rest if extent is None else extent for extent in new)
+
+
+def _divided(build: Builder, total: Index, divisor: Index) -> Index:
+    """`total / divisor`, without remainder under a guard; a divisor of 0 is left to Python, which raises."""
+    if divisor is ONE:
+        return total
+    build.guard_nonnegative(divisor - 1, "cannot reshape array with an extent of 0")
+    exact = _exact_quotient(total, divisor)
+    if exact is not None:
+        return exact
+    quotient = build.let_index(op("floor_divide", (total, divisor), PY_INT), "n", low=0)
+    build.guard_equal(quotient * divisor, total, "cannot reshape array: sizes differ")
+    return quotient
+
+
+def _exact_quotient(total: Index, divisor: Index) -> Index | None:
+    """The polynomial quotient by a single monomial, where there is one."""
+    if len(divisor.terms) != 1:
+        return None
+    ((factors, coefficient),) = divisor.terms
+    terms: list[tuple[tuple[object, ...], int]] = []
+    for monomial, number in total.terms:
+        left = list(monomial)
+        for factor in factors:
+            if factor not in left:
+                return None
+            left.remove(factor)
+        if number % coefficient:
+            return None
+        terms.append((tuple(left), number // coefficient))
+    return polynomial_of(terms)  # type: ignore[arg-type]
+
+
+def reshape_view(build: Builder, view: View, shape: Shape) -> View | None:
+    """The view under another shape (sizes are equal already); None where that needs a copy or is not known."""
+    squeezed = view
+    for axis in reversed(range(view.rank)):
+        if view.shape[axis] is ONE:
+            squeezed = drop_axis(squeezed, axis, ZERO)
+    target = tuple(extent for extent in shape if extent is not ONE)
+    result = _match(build, squeezed, target)
+    if result is None:
+        return None
+    for position, extent in enumerate(shape):
+        if extent is ONE:
+            result = insert_axis(result, position)
+    return result
+
+
+def _match(build: Builder, view: View, shape: Shape) -> View | None:
+    """Equal axes at both ends stay; those between are dropped, made, split or merged."""
+    old = view.shape
+    shorter = min(len(old), len(shape))
+    lead = next((k for k in range(shorter) if old[k] is not shape[k]), shorter)
+    trail = next((k for k in range(shorter - lead) if old[-1 - k] is not shape[-1 - k]), shorter - lead)
+    stop = len(old) - trail
+    middle = shape[lead : len(shape) - trail]
+    if lead == stop and not middle:
+        return view
+    if stop - lead == 1:
+        return _split(view, lead, middle)
+    if lead == stop or not middle:  # the sizes agree, so these axes are 1 long, or there are no elements at all
+        return _exchange(view, lead, stop, middle)
+    return _merge(build, view, lead, stop, middle)
+
+
+def _exchange(view: View, lead: int, stop: int, middle: Shape) -> View:
+    for axis in reversed(range(lead, stop)):
+        view = drop_axis(view, axis, ZERO)
+    for number, extent in enumerate(middle):
+        view = insert_axis(view, lead + number)
+        view = View(view.container, (*view.shape[: lead + number], extent, *view.shape[lead + number + 1 :]), view.axes)
+    return view
+
+
+def _split(view: View, axis: int, extents: Shape) -> View:
+    """One axis as several: its coordinate is the C-order position in them."""
+    weights = [product(extents[number + 1 :]) for number in range(len(extents))]
+    grown = len(extents) - 1
+    axes: list[Axis] = []
+    for old in view.axes:
+        terms: list[tuple[int, Index]] = []
+        for number, step in old.terms:
+            if number == axis:
+                terms += [(axis + k, step * weight) for k, weight in enumerate(weights)]
+            else:
+                terms.append((number + grown * (number > axis), step))
+        axes.append(Axis(old.offset, tuple(terms)))
+    return View(view.container, (*view.shape[:axis], *extents, *view.shape[axis + 1 :]), tuple(axes))
+
+
+def _merge(build: Builder, view: View, lead: int, stop: int, middle: Shape) -> View | None:
+    """Axes that are whole neighbouring dimensions of a dense container, replaced in an ALIAS of it."""
+    container = build.container(view.container)
+    first = _run_of_dimensions(view, container, lead, stop)
+    if first is None or not is_dense(container):
+        return None
+    count = stop - lead
+    alias = alias_container(build, container, (*container.shape[:first], *middle, *container.shape[first + count :]))
+    shift = len(middle) - count
+
+    def moved(axis: Axis) -> Axis:
+        return Axis(axis.offset, tuple((n + shift * (n >= stop), step) for n, step in axis.terms))
+
+    fresh = tuple(Axis(ZERO, ((lead + k, ONE),)) for k in range(len(middle)))
+    axes = (*map(moved, view.axes[:first]), *fresh, *map(moved, view.axes[first + count :]))
+    return View(alias.name, (*view.shape[:lead], *middle, *view.shape[stop:]), axes)
+
+
+def _run_of_dimensions(view: View, container: Container, lead: int, stop: int) -> int | None:
+    """The container dimension of axis `lead`, if the axes up to `stop` are it and its successors, each whole."""
+    plain = [
+        next((d for d, axis in enumerate(view.axes) if axis == Axis(ZERO, ((number, ONE),))), None)
+        for number in range(lead, stop)
+    ]
+    first = plain[0]
+    if first is None or plain != list(range(first, first + stop - lead)):
+        return None
+    whole = all(view.shape[lead + k] is container.shape[first + k] for k in range(stop - lead))
+    used = [number for axis in view.axes for number, _ in axis.terms]
+    return first if whole and all(used.count(number) == 1 for number in range(lead, stop)) else None
+
+
+def is_dense(container: Container) -> bool:
+    """Whether the elements lie one after the other in C order, known now."""
+    return container.layout is Layout.C and container.storage is not Storage.REF
+
+
+def alias_container(build: Builder, container: Container, shape: Shape) -> Container:
+    """Another shape for the elements of a dense container."""
+    base = container.base if container.storage is Storage.ALIAS else container.name
+    name = f"{base.partition('.')[0]}.{build.new_id()}"
+    alias = replace(
+        container, name=name, shape=shape, storage=Storage.ALIAS, base=base, slot=-1, may_alias=(), written=False
+    )
+    build.ledger.containers[name] = alias
+    return alias
+
+
+def is_contiguous(build: Builder, view: View) -> bool:
+    """Whether the view is C-contiguous memory, known now: dimensions indexed first, whole ones after."""
+    container = build.container(view.container)
+    if not is_dense(container):
+        return False
+    axes = [axis for axis in range(view.rank) if view.shape[axis] is not ONE]
+    free = [d for d, axis in enumerate(view.axes) if axis.terms and container.shape[d] is not ONE]
+    if len(free) != len(axes):
+        return False
+    if not all(container.shape[d] is ONE for d in range(free[0] if free else 0, len(view.axes)) if d not in free):
+        return False
+    pairs = list(zip(free, axes, strict=True))
+    steps = all(view.axes[d].terms == ((axis, ONE),) for d, axis in pairs)
+    whole = all(view.axes[d].offset is ZERO and view.shape[axis] is container.shape[d] for d, axis in pairs[1:])
+    return steps and whole
+
+
+def flat_array(build: Builder, array: Array) -> Array:
+    """The elements as one axis, for reading: a copy where the memory does not allow it."""
+    return reshaped(build, array, (product(array.shape),))
+
+
+def reshaped(build: Builder, array: Array, shape: Shape) -> Array:
+    """The elements under another shape, for reading: a copy where the memory does not allow it."""
+    guard_same_size(build, array.shape, shape)
+    view = reshape_view(build, array.view, shape)
+    if view is None:
+        copy = copy_array(build, array, order="C")
+        view = reshape_view(build, full_view(build.container(copy.view.container)), shape)
+        assert view is not None, "a dense array takes any shape"
+    return Array(view, array.dtype)

@@ -1,0 +1,159 @@
+"""What a Python expression is to the compiler: the operands that rules take and give.
+
+An operand is a Python object of the user's program as far as it is known: a scalar or an array whose contents are known
+only at run time, a tuple of operands, or an object known now (None, a string, a dtype, a function, a module).
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from weft.ir.dtypes import DType, ScalarType
+from weft.ir.exprs import Expr, Index
+from weft.ir.nodes import View
+
+
+@dataclass(frozen=True, slots=True)
+class Scalar:
+    """A Python or NumPy scalar (the expression's type says which)."""
+
+    expr: Expr
+
+    @property
+    def type(self) -> ScalarType:
+        """The scalar's type."""
+        return self.expr.type
+
+
+@dataclass(frozen=True, slots=True)
+class Array:
+    """An ndarray: a view of a container."""
+
+    view: View
+    dtype: DType
+
+    @property
+    def shape(self) -> tuple[Index, ...]:
+        """Symbolic extents."""
+        return self.view.shape
+
+    @property
+    def rank(self) -> int:
+        """Number of axes."""
+        return self.view.rank
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Static:
+    """A Python object known at compile time; `slot` where it came in through one."""
+
+    value: Any
+    slot: int = -1
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Static):
+            return NotImplemented
+        if self.value is other.value:
+            return True
+        mine, theirs = self.value, other.value
+        return type(mine) is type(theirs) and isinstance(mine, str | bytes | slice | range) and mine == theirs
+
+    def __hash__(self) -> int:
+        return hash(type(self.value).__qualname__)
+
+
+@dataclass(frozen=True, slots=True)
+class Tuple:
+    """A tuple or list of known length."""
+
+    items: tuple[Operand, ...]
+    is_list: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """`range(start, stop, step)`; also the domain of `weft.prange` and, with several, of `weft.map`."""
+
+    start: Index
+    stop: Index
+    step: Index
+    wish: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Iteration:
+    """`enumerate(x)`, `zip(x, y)`, `reversed(x)` or `weft.map[...]` as something to loop over."""
+
+    kind: str
+    items: tuple[Operand, ...]
+    start: Index | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """A slice object in the making."""
+
+    start: Operand
+    stop: Operand
+    step: Operand
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Function:
+    """A function or lambda written inside the program; `home` is the activation whose names it sees."""
+
+    tree: ast.FunctionDef | ast.Lambda
+    home: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """A bound method or attribute function of an operand: `a.sum`."""
+
+    owner: Operand
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Instance:
+    """A Python object whose attributes are slots: `self`."""
+
+    slot: int
+    cls: type
+
+
+@dataclass(frozen=True, slots=True)
+class Either:
+    """One of several operands, chosen at run time by an integer: what a join of different types gives."""
+
+    tag: Expr
+    items: tuple[Operand, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Unbound:
+    """A name without a value."""
+
+
+@dataclass(frozen=True, slots=True)
+class Never:
+    """The value of code that is never reached, because a guard has left before."""
+
+
+Operand: TypeAlias = (
+    Scalar
+    | Array
+    | Static
+    | Tuple
+    | Range
+    | Iteration
+    | Slice
+    | Function
+    | Method
+    | Instance
+    | Either
+    | Unbound
+    | Never
+)

@@ -1,0 +1,1 @@
+"""Programs that measure Weft and NumPy on the same kernels."""

@@ -1,0 +1,40 @@
+"""Cyclic redundancy check of 16 bits over bytes, bit by bit: most significant bit first, register preset to ones."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weft_bench.kernel import RETURN, Inputs, Kernel, Sizes
+
+
+def crc16(data: NDArray[Any], polynomial: int) -> int:
+    """The register after the last byte: the remainder of the message divided by the polynomial."""
+    register = 0xFFFF
+    for byte in data:
+        register ^= int(byte) << 8
+        for _ in range(8):
+            register <<= 1
+            if register & 0x10000:
+                register = (register ^ polynomial) & 0xFFFF
+    return register
+
+
+def make_inputs(sizes: Sizes, dtype: np.dtype[Any], rng: np.random.Generator) -> Inputs:
+    """Random bytes and the polynomial x^16 + x^12 + x^5 + 1."""
+    return {"data": rng.integers(0, 256, sizes["bytes"]).astype(dtype), "polynomial": 0x1021}
+
+
+KERNEL = Kernel(
+    name="crc16",
+    function=crc16,
+    title="16-bit cyclic redundancy check",
+    domain="Communication",
+    dwarf="Combinational logic",
+    presets={"S": {"bytes": 7_000}, "M": {"bytes": 70_000}, "L": {"bytes": 700_000}},
+    make_inputs=make_inputs,
+    dtypes=("uint8",),
+    outputs=(RETURN,),
+)

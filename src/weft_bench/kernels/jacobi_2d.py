@@ -1,0 +1,44 @@
+"""Jacobi relaxation on a plane: every inner point becomes the mean of itself and its four neighbours, many times."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weft_bench.kernel import Inputs, Kernel, Sizes
+
+
+def jacobi_2d(steps: int, A: NDArray[Any], B: NDArray[Any]) -> None:
+    """Two half steps per turn, from A to B and back."""
+    for _ in range(1, steps):
+        B[1:-1, 1:-1] = 0.2 * (A[1:-1, 1:-1] + A[1:-1, :-2] + A[1:-1, 2:] + A[2:, 1:-1] + A[:-2, 1:-1])
+        A[1:-1, 1:-1] = 0.2 * (B[1:-1, 1:-1] + B[1:-1, :-2] + B[1:-1, 2:] + B[2:, 1:-1] + B[:-2, 1:-1])
+
+
+def make_inputs(sizes: Sizes, dtype: np.dtype[Any], rng: np.random.Generator) -> Inputs:
+    """Two planes that are neither square nor equal."""
+    shape = (sizes["rows"], sizes["columns"])
+    return {
+        "steps": sizes["steps"],
+        "A": rng.uniform(-1.0, 2.0, shape).astype(dtype),
+        "B": rng.uniform(-1.0, 2.0, shape).astype(dtype),
+    }
+
+
+KERNEL = Kernel(
+    name="jacobi_2d",
+    function=jacobi_2d,
+    title="Jacobi relaxation, 2-D",
+    domain="Differential equations",
+    dwarf="Structured grids",
+    presets={
+        "S": {"rows": 140, "columns": 150, "steps": 60},
+        "M": {"rows": 280, "columns": 300, "steps": 150},
+        "L": {"rows": 640, "columns": 660, "steps": 200},
+    },
+    make_inputs=make_inputs,
+    dtypes=("float32", "float64"),
+    outputs=("A", "B"),
+)

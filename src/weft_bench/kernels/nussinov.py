@@ -1,0 +1,45 @@
+"""Folding of an RNA strand after Nussinov: the largest number of base pairs that do not cross, for every section."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weft_bench.kernel import Inputs, Kernel, Sizes
+
+
+def nussinov(strand: NDArray[Any], table: NDArray[Any]) -> None:
+    """Fill the upper triangle of `table`: entry (i, j) is the number of pairs in `strand[i:j + 1]`.
+
+    Bases are numbered 0 to 3 such that those which pair add up to 3.
+    """
+    n = strand.shape[0]
+    for i in range(n - 2, -1, -1):
+        for j in range(i + 1, n):
+            most = max(table[i + 1, j], table[i, j - 1])
+            if strand[i] + strand[j] == 3:
+                most = max(most, table[i + 1, j - 1] + 1)
+            for k in range(i + 1, j):
+                most = max(most, table[i, k] + table[k + 1, j])
+            table[i, j] = most
+
+
+def make_inputs(sizes: Sizes, dtype: np.dtype[Any], rng: np.random.Generator) -> Inputs:
+    """A random strand and an empty table."""
+    bases = sizes["bases"]
+    return {"strand": rng.integers(0, 4, bases).astype(dtype), "table": np.zeros((bases, bases), dtype)}
+
+
+KERNEL = Kernel(
+    name="nussinov",
+    function=nussinov,
+    title="RNA folding",
+    domain="Bioinformatics",
+    dwarf="Dynamic programming",
+    presets={"S": {"bases": 44}, "M": {"bases": 92}, "L": {"bases": 200}},
+    make_inputs=make_inputs,
+    dtypes=("int32", "int64"),
+    outputs=("table",),
+)

@@ -1,0 +1,46 @@
+"""Forward substitution: the X with L X = B, for a lower triangular L and several right-hand sides."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weft_bench.kernel import Inputs, Kernel, Sizes
+
+
+def triangular_solve(L: NDArray[Any], B: NDArray[Any], X: NDArray[Any]) -> None:
+    """Fill X row by row; the part of L above the diagonal is not looked at."""
+    for i in range(X.shape[0]):
+        X[i] = (B[i] - L[i, :i] @ X[:i]) / L[i, i]
+
+
+def make_inputs(sizes: Sizes, dtype: np.dtype[Any], rng: np.random.Generator) -> Inputs:
+    """A matrix with a strong diagonal, so that X stays of the size of B."""
+    n, sides = sizes["n"], sizes["sides"]
+    matrix = rng.uniform(-0.5, 1.0, (n, n)) / max(n, 1) + np.diag(rng.uniform(1.0, 2.0, n))
+    return {
+        "L": matrix.astype(dtype),
+        "B": rng.uniform(-1.0, 2.0, (n, sides)).astype(dtype),
+        "X": rng.uniform(-1.0, 1.0, (n, sides)).astype(dtype),
+    }
+
+
+def tolerance(sizes: Sizes) -> float:
+    """Dot products in any order, on numbers that carry the error of those before."""
+    return 8.0 * (sizes["n"] + 2)
+
+
+KERNEL = Kernel(
+    name="triangular_solve",
+    function=triangular_solve,
+    title="Triangular solve",
+    domain="Linear algebra",
+    dwarf="Dense linear algebra",
+    presets={"S": {"n": 750, "sides": 90}, "M": {"n": 2000, "sides": 230}, "L": {"n": 4000, "sides": 500}},
+    make_inputs=make_inputs,
+    dtypes=("float32", "float64"),
+    outputs=("X",),
+    tolerance=tolerance,
+)

@@ -1,0 +1,39 @@
+"""Interleaved timing: one run of each candidate in turn, so that a slow moment of the machine hits all of them.
+
+in:   functions and a maker of fresh arguments
+out:  per function, the seconds of every run
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from statistics import median
+from typing import Any
+
+from weft_bench.kernel import RETURN, Inputs, Kernel
+
+
+def fresh(kernel: Kernel, inputs: Inputs) -> Inputs:
+    """Arguments for one run: copies of what the kernel changes, the others shared."""
+    return {
+        name: value.copy() if name in kernel.outputs and name != RETURN else value for name, value in inputs.items()
+    }
+
+
+def run_once(function: Callable[..., Any], arguments: Inputs) -> tuple[Any, float]:
+    """The result and the seconds it took."""
+    start = time.perf_counter()
+    result = function(**arguments)
+    return result, time.perf_counter() - start
+
+
+def time_interleaved(
+    functions: Sequence[Callable[..., Any]], make_arguments: Callable[[], Inputs], repetitions: int
+) -> list[float]:
+    """The median seconds of each function; all of them have run before."""
+    seconds: list[list[float]] = [[] for _ in functions]
+    for _ in range(repetitions):
+        for function, times in zip(functions, seconds, strict=True):
+            times.append(run_once(function, make_arguments())[1])
+    return [median(times) for times in seconds]

@@ -1,0 +1,108 @@
+/* A context for kernels under test: memory that is counted, parallel maps in chunks from the last to the first. */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include WEFT_ABI
+
+typedef struct {
+    weft_ctx ctx;
+    weft_block *blocks;
+    int64_t *extents[64];
+    int32_t extents_count;
+    int64_t allocations_left; /* the next allocation after so many fails */
+    int64_t polls_left;
+    int32_t warnings[64]; /* flags per site */
+    int64_t chunks;
+} test_ctx;
+
+static weft_block *test_alloc(weft_ctx *ctx, int64_t size_bytes)
+{
+    test_ctx *self = (test_ctx *)ctx;
+    if (self->allocations_left-- == 0)
+        return 0;
+    weft_block *block = calloc(1, sizeof *block);
+    block->data = aligned_alloc(64, (size_t)(size_bytes + 64) / 64 * 64);
+    memset(block->data, 0x5a, (size_t)size_bytes);
+    block->size_bytes = size_bytes;
+    block->owners = 1;
+    block->next = self->blocks;
+    if (self->blocks)
+        self->blocks->prev = block;
+    self->blocks = block;
+    ++ctx->counters[0];
+    ++ctx->counters[2];
+    return block;
+}
+
+static void test_free(test_ctx *self, weft_block *block)
+{
+    if (block->prev)
+        block->prev->next = block->next;
+    else
+        self->blocks = block->next;
+    if (block->next)
+        block->next->prev = block->prev;
+    free(block->data);
+    free(block);
+    --self->ctx.counters[2];
+}
+
+static void test_release(weft_ctx *ctx, weft_block *block)
+{
+    if (--block->owners < 0)
+        abort();
+    if (block->owners == 0 && block->object == 0)
+        test_free((test_ctx *)ctx, block);
+}
+
+static int64_t *test_extents(weft_ctx *ctx, int32_t count)
+{
+    test_ctx *self = (test_ctx *)ctx;
+    return self->extents[self->extents_count++] = malloc(sizeof(int64_t) * (size_t)count);
+}
+
+static void test_parallel(weft_ctx *ctx, weft_body body, void *env, int64_t count, int64_t grain)
+{
+    ++ctx->counters[4];
+    for (int64_t begin = (count - 1) / grain * grain; begin >= 0; begin -= grain) {
+        body(env, begin, begin + grain < count ? begin + grain : count);
+        ++((test_ctx *)ctx)->chunks;
+    }
+}
+
+static void test_warn(weft_ctx *ctx, int32_t flags, int32_t site) { ((test_ctx *)ctx)->warnings[site] |= flags; }
+
+static int32_t test_poll(weft_ctx *ctx)
+{
+    ctx->fuel = 1;
+    return ((test_ctx *)ctx)->polls_left-- == 0;
+}
+
+test_ctx *test_open(void *const *library, int64_t allocations, int64_t polls)
+{
+    test_ctx *self = calloc(1, sizeof *self);
+    self->ctx.poll = test_poll;
+    self->ctx.alloc = test_alloc;
+    self->ctx.release = test_release;
+    self->ctx.extents = test_extents;
+    self->ctx.parallel = test_parallel;
+    self->ctx.warn = test_warn;
+    self->ctx.library = library;
+    self->allocations_left = allocations;
+    self->polls_left = polls;
+    return self;
+}
+
+int32_t test_warnings(test_ctx *self, int32_t site) { return self->warnings[site]; }
+int64_t test_live(test_ctx *self) { return self->ctx.counters[2]; }
+int64_t test_chunks(test_ctx *self) { return self->chunks; }
+
+/* How many of the blocks still linked nobody will hand out, i.e. that the kernel forgot; then frees everything. */
+void test_close(test_ctx *self)
+{
+    while (self->blocks)
+        test_free(self, self->blocks);
+    for (int32_t k = 0; k < self->extents_count; ++k)
+        free(self->extents[k]);
+    free(self);
+}

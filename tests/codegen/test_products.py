@@ -1,0 +1,102 @@
+"""Matrix products through BLAS and by our own loops against NumPy."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.codegen.builders import Build, give
+from tests.codegen.harness import Module, blas, load
+from weft.ir.dtypes import DType
+from weft.ir.exprs import const_index
+from weft.ir.nodes import Axis, Layout, MatMul, Pack, Program, View
+
+DTYPES = (DType.FLOAT32, DType.FLOAT64, DType.COMPLEX64, DType.COMPLEX128, DType.INT32, DType.UINT8, DType.BOOL)
+SHAPES = [(1, 1, 1), (3, 4, 5), (1, 7, 9), (9, 7, 1), (1, 30, 1), (20, 30, 40), (70, 1, 3), (0, 4, 3), (3, 0, 2), (2, 4, 0)]
+
+
+def product(dtype: DType, rank: int = 2, layout: Layout = Layout.STRIDED) -> Program:
+    build = Build(f"product_{dtype.text}_{rank}")
+    lhs, rhs = build.array("a", dtype, rank, layout), build.array("b", dtype, rank, layout)
+    output = build.array("c", dtype, rank, Layout.STRIDED, written=True)
+    return build.program(MatMul(output=output, lhs=lhs, rhs=rhs), give(Pack(())))
+
+
+@functools.cache
+def kernels() -> Module:
+    return load([product(dtype) for dtype in DTYPES], "-O1")
+
+
+def sample(dtype: DType, shape: tuple[int, ...], seed: int) -> np.ndarray[Any, Any]:
+    random = np.random.default_rng(seed)
+    if dtype.kind in "biu":
+        return random.integers(0, 2 if dtype is DType.BOOL else 100, shape).astype(dtype.value)
+    values = random.standard_normal(shape) + (1j * random.standard_normal(shape) if dtype.kind == "c" else 0)
+    return values.astype(dtype.value)
+
+
+def arranged(values: np.ndarray[Any, Any], form: str) -> np.ndarray[Any, Any]:
+    match form:
+        case "F":
+            return np.asfortranarray(values)
+        case "wide":  # a part of a larger matrix
+            large = np.zeros((values.shape[0] + 2, values.shape[1] + 3), values.dtype)
+            large[1:-1, 1:-2] = values
+            return large[1:-1, 1:-2]
+        case "sparse":  # no unit stride at all
+            return np.repeat(np.repeat(values, 2, 0), 2, 1)[::2, ::2]
+        case "back":
+            return np.ascontiguousarray(values[::-1, ::-1])[::-1, ::-1]
+        case _:
+            return np.ascontiguousarray(values)
+
+
+def tolerance(dtype: DType, depth: int) -> float:
+    return 0.0 if dtype.kind in "biu" else float(np.finfo(dtype.value).eps) * (depth + 4) * 4
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=lambda dtype: dtype.text)
+@pytest.mark.parametrize("use_blas", [True, False], ids=["blas", "loops"])
+def test_products_of_all_shapes_and_layouts(dtype: DType, use_blas: bool) -> None:
+    forms = ["C", "F", "wide", "sparse", "back"]
+    for m, k, n in SHAPES:
+        for left, right, result in [*((a, b, "C") for a in forms for b in forms), ("C", "C", "F"), ("F", "C", "sparse")]:
+            a, b = arranged(sample(dtype, (m, k), 1), left), arranged(sample(dtype, (k, n), 2), right)
+            c = arranged(np.full((m, n), 1, dtype.value), result)
+            kernels()(a, b, c, number=DTYPES.index(dtype), use_blas=use_blas)
+            scale = np.abs(a).astype(float) @ np.abs(b).astype(float) if dtype.kind in "fc" else 0.0
+            expected = a @ b
+            if dtype.kind in "biu":
+                np.testing.assert_array_equal(c, expected)
+            else:
+                assert np.all(np.abs(c - expected) <= tolerance(dtype, k) * scale), (m, k, n, left, right, result)
+
+
+def test_blas_is_there() -> None:
+    assert blas(), "NumPy's wheel carries OpenBLAS; without it half of these tests say nothing"
+
+
+def test_batches_are_loops_around() -> None:
+    kernel = load(product(DType.FLOAT64, rank=3, layout=Layout.C))
+    a, b = sample(DType.FLOAT64, (4, 5, 12), 1), sample(DType.FLOAT64, (4, 12, 6), 2)
+    c = np.empty((4, 5, 6))
+    kernel(a, b, c)
+    np.testing.assert_allclose(c, a @ b)
+
+
+def test_a_vector_is_a_matrix_with_an_added_axis() -> None:
+    build = Build()
+    a, x = build.array("a", DType.FLOAT64, 2), build.array("x", DType.FLOAT64, 1)
+    y = build.array("y", DType.FLOAT64, 1, written=True)
+    one, zero = const_index(1), const_index(0)
+
+    def column(view: View) -> View:
+        return View(view.container, (view.shape[0], one), (Axis(zero, ((0, one),)),))
+
+    kernel = load(build.program(MatMul(output=column(y), lhs=a, rhs=column(x)), give(Pack(()))))
+    matrix, vector, got = sample(DType.FLOAT64, (30, 20), 1), sample(DType.FLOAT64, (20,), 2), np.empty(30)
+    kernel(matrix, vector, got)
+    np.testing.assert_allclose(got, matrix @ vector)

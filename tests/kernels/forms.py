@@ -1,0 +1,275 @@
+"""The forms in which a kernel gets its arguments: memory layouts, sizes, aliases, wrong shapes.
+
+in:   the arguments of a kernel by name, freshly made
+out:  the same numbers in another place, or arguments that share memory
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from weft_bench.kernel import Inputs, Kernel, Sizes
+
+Layout: TypeAlias = Callable[[np.ndarray], np.ndarray]
+
+USUAL: dict[str, Sizes] = {
+    "matrix_product": {"rows": 7, "inner": 5, "columns": 6},
+    "jacobi_2d": {"rows": 9, "columns": 11, "steps": 4},
+    "floyd_warshall": {"nodes": 13},
+    "cholesky": {"n": 11},
+    "clipping": {"rows": 6, "columns": 9},
+    "softmax": {"batch": 2, "heads": 3, "queries": 5, "keys": 7},
+    "crc16": {"bytes": 29},
+    "nbody": {"bodies": 9, "steps": 3},
+    "nussinov": {"bases": 17},
+    "triangular_solve": {"n": 12, "sides": 5},
+}
+COUNTS = ("steps",)  # sizes that are numbers of turns, not extents
+
+
+def all_extents(name: str, extent: int) -> Sizes:
+    """Every extent the same, the numbers of turns as usual."""
+    return {key: value if key in COUNTS else extent for key, value in USUAL[name].items()}
+
+
+def small_sizes(name: str) -> list[Sizes]:
+    """Extents 0, 1 and 2, all of them and each one alone."""
+    usual = USUAL[name]
+    extents = [key for key in usual if key not in COUNTS]
+    alone = [{**usual, key: extent} for extent in (0, 1) for key in extents if len(extents) > 1]
+    return [all_extents(name, extent) for extent in (0, 1, 2)] + alone
+
+
+# ---------------------------------------------------------------- layouts
+
+
+def into(place: np.ndarray, array: np.ndarray) -> np.ndarray:
+    """`place` with the numbers of `array`."""
+    place[...] = array
+    return place
+
+
+def contiguous(array: np.ndarray) -> np.ndarray:
+    return np.ascontiguousarray(array)
+
+
+def fortran(array: np.ndarray) -> np.ndarray:
+    return np.asfortranarray(array)
+
+
+def every_second(array: np.ndarray) -> np.ndarray:
+    """Every second element of a larger buffer, along all axes."""
+    buffer = np.full([2 * extent + 1 for extent in array.shape], 77, array.dtype)
+    return into(buffer[tuple(slice(1, 2 * extent + 1, 2) for extent in array.shape)], array)
+
+
+def padded_rows(array: np.ndarray) -> np.ndarray:
+    """Rows next to each other but longer than what is used of them."""
+    buffer = np.full((*array.shape[:-1], array.shape[-1] + 3), 77, array.dtype)
+    return into(buffer[..., : array.shape[-1]], array)
+
+
+def backwards(array: np.ndarray) -> np.ndarray:
+    """Negative strides along all axes."""
+    turned = (slice(None, None, -1),) * array.ndim
+    return into(np.empty_like(array)[turned], array)
+
+
+def backwards_last(array: np.ndarray) -> np.ndarray:
+    """Every second element along the last axis, from the end."""
+    buffer = np.full((*array.shape[:-1], 2 * array.shape[-1]), 77, array.dtype)
+    return into(buffer[..., ::-2], array)
+
+
+def axes_turned(array: np.ndarray) -> np.ndarray:
+    """The axes stored in an order that is neither C's nor Fortran's (rank 3 and more)."""
+    order = np.roll(np.arange(array.ndim), 1)
+    return into(np.empty([array.shape[axis] for axis in order], array.dtype).transpose(np.argsort(order)), array)
+
+
+LAYOUTS: dict[str, Layout] = {
+    layout.__name__: layout
+    for layout in (contiguous, fortran, every_second, padded_rows, backwards, backwards_last, axes_turned)
+}
+
+
+def lay_out(inputs: Inputs, layout: Layout) -> Inputs:
+    """All arrays in that layout."""
+    return {name: layout(value) if isinstance(value, np.ndarray) else value for name, value in inputs.items()}
+
+
+def only_written(kernel: Kernel, inputs: Inputs, layout: Layout) -> Inputs:
+    """The arrays the kernel changes in that layout, the others contiguous: layouts mixed in one call."""
+    return {
+        name: layout(value) if isinstance(value, np.ndarray) and name in kernel.outputs else value
+        for name, value in inputs.items()
+    }
+
+
+def read_only(kernel: Kernel, inputs: Inputs) -> Inputs:
+    """The arrays the kernel only reads cannot be written."""
+    for name, value in inputs.items():
+        if isinstance(value, np.ndarray) and name not in kernel.outputs:
+            value.flags.writeable = False
+    return inputs
+
+
+def broadcast(kernel: Kernel, inputs: Inputs) -> Inputs:
+    """The arrays the kernel only reads are one row, repeated by a stride of 0."""
+    return {
+        name: np.broadcast_to(value[:1], value.shape)
+        if isinstance(value, np.ndarray) and name not in kernel.outputs
+        else value
+        for name, value in inputs.items()
+    }
+
+
+# ---------------------------------------------------------------- aliases
+
+
+def same(*names: str) -> Callable[[Inputs], Inputs]:
+    """The first of the arrays passed for all of these names."""
+    return lambda inputs: {**inputs, **dict.fromkeys(names, inputs[names[0]])}
+
+
+def transposed(name: str, source: str) -> Callable[[Inputs], Inputs]:
+    """One argument is the transpose of another one."""
+    return lambda inputs: {**inputs, name: inputs[source].T}
+
+
+def shifted(name: str, source: str, by: int = 1) -> Callable[[Inputs], Inputs]:
+    """Two arguments are views of one buffer, `by` rows apart."""
+
+    def alias(inputs: Inputs) -> Inputs:
+        array = inputs[source]
+        buffer = np.concatenate([array, array[:by] * 2])
+        return {**inputs, source: buffer[: len(array)], name: buffer[by : by + len(array)]}
+
+    return alias
+
+
+def part_of(name: str, source: str, index: Any) -> Callable[[Inputs], Inputs]:
+    """One argument is a part of another one."""
+    return lambda inputs: {**inputs, name: inputs[source][index]}
+
+
+ALIASES: dict[str, dict[str, Callable[[Inputs], Inputs]]] = {
+    "matrix_product": {
+        "A is B": same("A", "B"),
+        "A is C": same("A", "C"),
+        "B is C": same("B", "C"),
+        "all one": same("A", "B", "C"),
+        "B is A.T": transposed("B", "A"),
+        "C is A.T": transposed("C", "A"),
+        "C overlaps A": shifted("C", "A"),
+        "C overlaps B": shifted("C", "B", 2),
+    },
+    "jacobi_2d": {
+        "A is B": same("A", "B"),
+        "B is A.T": transposed("B", "A"),
+        "B overlaps A": shifted("B", "A"),
+        "A overlaps B": shifted("A", "B", 2),
+    },
+    "clipping": {"a is b": same("a", "b"), "b overlaps a": shifted("b", "a"), "b is a.T": transposed("b", "a")},
+    "nbody": {
+        "position is velocity": same("position", "velocity"),
+        "velocity overlaps position": shifted("velocity", "position"),
+        "mass in position": part_of("mass", "position", np.s_[:, 0]),
+        "mass in velocity": part_of("mass", "velocity", np.s_[:, 2]),
+    },
+    "nussinov": {
+        "strand in table": part_of("strand", "table", 3),
+        "strand down table": part_of("strand", "table", np.s_[:, -2]),
+    },
+    "triangular_solve": {
+        "X is B": same("B", "X"),
+        "X is L": same("L", "X"),
+        "all one": same("L", "B", "X"),
+        "X overlaps B": shifted("X", "B"),
+        "B overlaps X": shifted("B", "X", 2),
+        "X in L": part_of("X", "L", np.s_[:, 1:4]),
+        "B in L": part_of("B", "L", np.s_[:, 2:5]),
+    },
+}
+
+
+def square(name: str) -> Sizes:
+    """Usual sizes with all extents equal, so that one array can stand for another."""
+    return all_extents(name, 8)
+
+
+# ---------------------------------------------------------------- wrong shapes
+
+
+def cut(name: str, index: Any) -> Callable[[Inputs], Inputs]:
+    """One argument with other extents than the rest."""
+    return lambda inputs: {**inputs, name: inputs[name][index].copy()}
+
+
+WRONG: dict[str, dict[str, Callable[[Inputs], Inputs]]] = {
+    "matrix_product": {
+        "inner extents differ": cut("B", np.s_[:-1]),
+        "rows differ": cut("C", np.s_[:-2]),
+        "C has one column": cut("C", np.s_[:, :1]),
+        "A is a vector": cut("A", 0),
+        "B is a vector": cut("B", np.s_[:, 0]),
+        "C is a vector": cut("C", 0),
+        "C is 0-d": cut("C", (0, 0)),
+    },
+    "jacobi_2d": {
+        "B is smaller": cut("B", np.s_[:-1]),
+        "A is smaller": cut("A", np.s_[:, :-3]),
+        "A has three columns": cut("A", np.s_[:, :3]),
+        "B is a vector": cut("B", 0),
+        "A is one row": cut("A", np.s_[:1]),
+    },
+    "floyd_warshall": {
+        "more rows": cut("path", np.s_[:, :-2]),
+        "more columns": cut("path", np.s_[:-2]),
+        "vector": cut("path", 0),
+    },
+    "cholesky": {
+        "more rows": cut("A", np.s_[:, :-2]),
+        "more columns": cut("A", np.s_[:-2]),
+        "vector": cut("A", 0),
+    },
+    "clipping": {
+        "rows differ": cut("b", np.s_[:-1]),
+        "one row": cut("b", np.s_[:1]),
+        "one column": cut("a", np.s_[:, :1]),
+        "vector": cut("b", 0),
+        "columns differ": cut("a", np.s_[:, 2:]),
+    },
+    "softmax": {
+        "rank 1": cut("x", (0, 0, 0)),
+        "rank 3": cut("x", 0),
+        "no keys": cut("x", np.s_[..., :0]),
+        "0-d": cut("x", (0, 0, 0, 0)),
+    },
+    "crc16": {"rank 2": lambda inputs: {**inputs, "data": inputs["data"].reshape(1, -1)}, "0-d": cut("data", 0)},
+    "nbody": {
+        "fewer masses": cut("mass", np.s_[:-1]),
+        "one mass": cut("mass", np.s_[:1]),
+        "two coordinates": cut("position", np.s_[:, :2]),
+        "fewer velocities": cut("velocity", np.s_[:-2]),
+        "one velocity": cut("velocity", np.s_[:1]),
+    },
+    "nussinov": {
+        "longer strand": cut("table", np.s_[:-3, :-3]),
+        "fewer rows": cut("table", np.s_[:-1]),
+        "fewer columns": cut("table", np.s_[:, :-2]),
+        "shorter strand": cut("strand", np.s_[:-4]),
+    },
+    "triangular_solve": {
+        "smaller L": cut("L", np.s_[:-2, :-2]),
+        "narrow L": cut("L", np.s_[:, :-2]),
+        "smaller B": cut("B", np.s_[:-3]),
+        "smaller X": cut("X", np.s_[:-3]),
+        "vectors": lambda inputs: {**inputs, "X": inputs["X"][:, 0].copy(), "B": inputs["B"][:, 1].copy()},
+        "one side in B": cut("B", np.s_[:, :1]),
+        "sides differ": cut("B", np.s_[:, :2]),
+    },
+}

@@ -1,0 +1,228 @@
+"""Every kernel in every form of its arguments gives NumPy's answer, and the ordinary forms run in compiled code."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import weft
+from tests.end_to_end.outcome import assert_native, describe_error, relations, run, stride_order
+from tests.kernels.forms import (
+    ALIASES,
+    LAYOUTS,
+    USUAL,
+    WRONG,
+    broadcast,
+    lay_out,
+    only_written,
+    read_only,
+    small_sizes,
+    square,
+)
+from weft_bench.agreement import compare_values
+from weft_bench.kernel import Inputs, Kernel, Sizes
+from weft_bench.kernels import BY_NAME, KERNELS
+
+TYPED = [(kernel, dtype) for kernel in KERNELS for dtype in kernel.dtypes]
+typed = pytest.mark.parametrize(("kernel", "dtype"), TYPED, ids=[f"{kernel.name}-{dtype}" for kernel, dtype in TYPED])
+
+
+def rows_of(table: dict[str, dict[str, Callable[[Inputs], Inputs]]]) -> list[Any]:
+    """One parameter set per entry of a table by kernel."""
+    return [
+        pytest.param(BY_NAME[name], change, id=f"{name}-{title.replace(' ', '_')}")
+        for name, changes in table.items()
+        for title, change in changes.items()
+    ]
+
+
+def assert_agrees(kernel: Kernel, make: Callable[[], Inputs], sizes: Sizes, program: Any = None) -> Any:
+    """The compiled kernel leaves what NumPy leaves: result, arguments, exception; the program, for its counters."""
+    program = program or weft.program(kernel.function, fallback="error")
+    expected = run(kernel.function, (), make())
+    actual = run(program, (), make())
+
+    if actual.error is not None and expected.error is None:
+        raise actual.error
+    assert describe_error(actual.error) == describe_error(expected.error)
+    assert relations(actual) == relations(expected)
+    assert actual.warnings == expected.warnings
+    tolerance = kernel.tolerance(sizes)
+    assert_same_value(actual.result, expected.result, tolerance, "return")
+    for name, value in expected.keywords.items():
+        allowed = tolerance if name in kernel.outputs else 0.0
+        assert_same_value(actual.keywords[name], value, allowed, name)
+    return program
+
+
+def assert_same_value(actual: Any, expected: Any, tolerance_eps: float, name: str) -> None:
+    if expected is None:
+        assert actual is None, name
+        return
+    verdict = compare_values(expected, actual, tolerance_eps)
+    assert verdict.ok, f"{name}: {verdict.reason}\n{actual!r}\nNumPy gives\n{expected!r}"
+    if isinstance(expected, np.ndarray):
+        assert stride_order(actual) == stride_order(expected), name
+        assert actual.flags.writeable == expected.flags.writeable, name
+
+
+# ---------------------------------------------------------------- the ordinary forms
+
+
+@typed
+@pytest.mark.parametrize("layout", list(LAYOUTS))
+def test_layouts(kernel: Kernel, dtype: str, layout: str) -> None:
+    sizes = USUAL[kernel.name]
+
+    program = assert_agrees(kernel, lambda: lay_out(kernel.inputs(sizes, dtype), LAYOUTS[layout]), sizes)
+
+    assert_native(program)
+
+
+@typed
+def test_one_binary_serves_every_size(kernel: Kernel, dtype: str) -> None:
+    usual = USUAL[kernel.name]
+    program = weft.program(kernel.function, fallback="error")
+    for more in (0, 1, 5):
+        sizes = {name: size + more for name, size in usual.items()}
+        assert_agrees(kernel, lambda sizes=sizes: kernel.inputs(sizes, dtype), sizes, program)
+
+    assert_native(program, calls=3)
+    assert program.stats.variants == 1
+
+
+@typed
+def test_sizes_zero_one_and_two(kernel: Kernel, dtype: str) -> None:
+    program = weft.program(kernel.function, fallback="error")
+    for sizes in small_sizes(kernel.name):
+        assert_agrees(kernel, lambda sizes=sizes: kernel.inputs(sizes, dtype), sizes, program)
+
+    assert program.stats.fallback_calls == 0
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.name)
+def test_size_one_runs_natively(kernel: Kernel) -> None:
+    sizes = small_sizes(kernel.name)[1]
+
+    program = assert_agrees(kernel, lambda: kernel.inputs(sizes), sizes)
+
+    assert program.stats.fallback_calls == 0
+    if kernel.name != "jacobi_2d":  # in one row the slices of a five-point stencil clip: a guard's business
+        assert_native(program)
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.name)
+@pytest.mark.parametrize("layout", ["fortran", "every_second", "backwards"])
+def test_mixed_layouts(kernel: Kernel, layout: str) -> None:
+    sizes = USUAL[kernel.name]
+
+    program = assert_agrees(kernel, lambda: only_written(kernel, kernel.inputs(sizes), LAYOUTS[layout]), sizes)
+
+    assert_native(program)
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.name)
+@pytest.mark.parametrize("form", [read_only, broadcast], ids=["read-only", "stride-0"])
+def test_inputs_that_are_only_read(kernel: Kernel, form: Callable[[Kernel, Inputs], Inputs]) -> None:
+    sizes = USUAL[kernel.name]
+
+    assert_native(assert_agrees(kernel, lambda: form(kernel, kernel.inputs(sizes)), sizes))
+
+
+@pytest.mark.parametrize(
+    "kernel", [kernel for kernel in KERNELS if kernel.outputs != ("return",)], ids=lambda k: k.name
+)
+def test_outputs_that_cannot_be_written(kernel: Kernel) -> None:
+    sizes = USUAL[kernel.name]
+
+    def make() -> Inputs:
+        inputs = kernel.inputs(sizes)
+        for name in kernel.outputs:
+            if name in inputs:
+                inputs[name].flags.writeable = False
+        return inputs
+
+    assert isinstance(run(kernel.function, (), make()).error, ValueError)
+    assert_agrees(kernel, make, sizes)
+
+
+# ---------------------------------------------------------------- the unusual ones
+
+
+@pytest.mark.parametrize(("kernel", "alias"), rows_of(ALIASES))
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_aliases(kernel: Kernel, alias: Callable[[Inputs], Inputs]) -> None:
+    sizes = square(kernel.name)
+    program = weft.program(kernel.function, fallback="error")
+    # Twice: compiled for these very arguments, and compiled for others that share nothing.
+    assert_agrees(kernel, lambda: alias(kernel.inputs(sizes)), sizes, program)
+    other = weft.program(kernel.function, fallback="error")
+    assert_agrees(kernel, lambda: kernel.inputs(sizes), sizes, other)
+    assert_agrees(kernel, lambda: alias(kernel.inputs(sizes)), sizes, other)
+    assert_agrees(kernel, lambda: kernel.inputs(sizes), sizes, other)
+
+
+@pytest.mark.parametrize(("kernel", "change"), rows_of(WRONG))
+def test_wrong_shapes(kernel: Kernel, change: Callable[[Inputs], Inputs]) -> None:
+    sizes = USUAL[kernel.name]
+    program = weft.program(kernel.function)  # Python may have to run a call of types that make no sense
+    assert_agrees(kernel, lambda: kernel.inputs(sizes), sizes, program)
+    assert_agrees(kernel, lambda: change(kernel.inputs(sizes)), sizes, program)
+    assert_agrees(kernel, lambda: kernel.inputs(sizes), sizes, program)
+
+
+# ---------------------------------------------------------------- the kernels themselves
+
+
+def test_the_crc_is_the_standard_one() -> None:
+    data = np.frombuffer(b"123456789", np.uint8)
+
+    assert BY_NAME["crc16"].function(data, 0x1021) == 0x29B1
+
+
+def test_the_factor_gives_the_matrix_back() -> None:
+    inputs = BY_NAME["cholesky"].inputs({"n": 20})
+    lower = np.tril(inputs["A"])
+    matrix = lower + np.tril(lower, -1).T
+    BY_NAME["cholesky"].function(**inputs)
+    factor = np.tril(inputs["A"])
+
+    np.testing.assert_allclose(factor @ factor.T, matrix, rtol=1e-12)
+
+
+def test_the_solution_solves() -> None:
+    inputs = BY_NAME["triangular_solve"].inputs({"n": 30, "sides": 3})
+    BY_NAME["triangular_solve"].function(**inputs)
+
+    np.testing.assert_allclose(np.tril(inputs["L"]) @ inputs["X"], inputs["B"], rtol=1e-12)
+
+
+def test_the_strand_folds() -> None:
+    table = np.zeros((6, 6), np.int64)
+    BY_NAME["nussinov"].function(np.array([0, 1, 1, 2, 3, 3]), table)
+
+    assert table[0, 5] == 2  # 0 with 3 around 1 with 2
+
+
+def test_the_shortest_paths_keep_the_triangle_inequality() -> None:
+    path = BY_NAME["floyd_warshall"].inputs({"nodes": 15}, "int64")["path"]
+    before = path.copy()
+    BY_NAME["floyd_warshall"].function(path)
+
+    assert np.all(path[:, None, :] <= path[:, :, None] + path[None, :, :])
+    assert np.any(path < before)
+
+
+@typed
+def test_inputs_are_the_same_every_time_and_no_two_numbers_alike(kernel: Kernel, dtype: str) -> None:
+    sizes = USUAL[kernel.name]
+    first, second = kernel.inputs(sizes, dtype), kernel.inputs(sizes, dtype)
+
+    for name, value in first.items():
+        if isinstance(value, np.ndarray):
+            np.testing.assert_array_equal(value, second[name])
+            assert value.dtype == dtype
+            assert name == "table" or len(np.unique(value)) > 1
