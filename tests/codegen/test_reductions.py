@@ -141,7 +141,7 @@ def test_sums_are_as_good_as_pairwise_ones() -> None:
     assert abs(float(got) - true) <= 2 * abs(float(values.sum()) - true) + true * 1e-7
 
 
-def test_the_sum_of_minus_zeros_keeps_its_sign() -> None:
+def test_the_sum_of_minus_zeros_has_the_sign_of_numpy() -> None:
     kernels, numbers = module(DType.FLOAT64, 1, Layout.C)
     got = np.empty(())
     kernels(np.full(9, -0.0), got, number=numbers["add", (0,)])

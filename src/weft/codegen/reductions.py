@@ -123,13 +123,11 @@ def _emit_copy(kernel: Kernel, node: Reduce) -> None:
 
 
 def identity(op: str, dtype: DType) -> str:
-    """What changes nothing when combined; of a sum of floats -0.0, since 0.0 would lose the sign of -0.0."""
+    """What a reduction starts from; a sum from 0.0, so that, as in NumPy, no sum is -0.0."""
     match op:
-        case "add":
-            return literal({"f": -0.0, "c": complex(-0.0, -0.0)}.get(dtype.kind, 0), dtype)
         case "multiply" | "logical_and":
             return literal(1, dtype)
-        case "logical_or":
+        case "add" | "logical_or":
             return literal(0, dtype)
         case "maximum" | "minimum":
             infinity = float("inf") if op == "minimum" else -float("inf")
@@ -323,7 +321,9 @@ def emit_scan(kernel: Kernel, node: Scan) -> None:
     with kernel.block(), hardware_flags(kernel, node.warn, "oi" if dtype.kind in "fc" else ""), ExitStack() as stack:
         _open(kernel, stack, loops, node, others)
         total = kernel.declare(kernel.names.claim("total"), c_type(dtype))
-        kernel.line(f"{c_type(dtype)} {total} = {identity(node.op, dtype)};")
+        # A running sum starts with the first element itself, which -0.0 does not change.
+        first = literal(complex(-0.0, -0.0) if dtype.kind == "c" else -0.0, dtype) if dtype.kind in "fc" else "0"
+        kernel.line(f"{c_type(dtype)} {total} = {first if node.op == 'add' else identity(node.op, dtype)};")
         _open(kernel, stack, loops, node, [node.axis])
         value = _input(kernel, node, loops.point, dtype)
         kernel.line(f"{total} = {_combine(kernel, node, total, value, dtype)};")

@@ -179,7 +179,8 @@ def _find(code: CodeType, lines: list[str]) -> _Candidate | None:
         ]
         if not candidates:
             return None
-        compiled = [_compile_candidate(around, candidate, code, text) for candidate in candidates]
+        context = [stmt for stmt in module.body if stmt in around or _imports(stmt)]
+        compiled = [_compile_candidate(context, candidate, code, text) for candidate in candidates]
     equal = [
         (candidate, other)
         for candidate, other in zip(candidates, compiled, strict=True)
@@ -190,6 +191,13 @@ def _find(code: CodeType, lines: list[str]) -> _Candidate | None:
         if _columns(code) == _columns(other):
             return candidate
     return equal[0][0] if equal else None
+
+
+def _imports(stmt: ast.stmt) -> bool:
+    """Whether a statement imports at the module's level: a method call on an imported name compiles differently."""
+    if isinstance(stmt, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        return False
+    return any(isinstance(node, (ast.Import, ast.ImportFrom)) for node in ast.walk(stmt))
 
 
 def _definitions(node: ast.AST, class_name: str) -> Iterator[_Candidate]:

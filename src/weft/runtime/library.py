@@ -74,14 +74,13 @@ def find_inner_loop(name: str, types: str) -> InnerLoop | None:
     return InnerLoop(function, fields.data[index] or 0 if fields.data else 0) if function else None
 
 
-def resolve_libraries(names: Sequence[str]) -> tuple[int, ...] | None:
-    """Addresses for `KernelInfo.libraries`; None when one is missing.
+def resolve_libraries(names: Sequence[str]) -> tuple[int, ...]:
+    """Addresses for `KernelInfo.libraries`; 0 for one that is missing, which a kernel must expect.
 
-    A name is a BLAS function ("cblas_dgemm"), "loop:exp:d->d" or "data:exp:d->d" (the loop's last argument).
+    A name is a BLAS function ("cblas_dgemm"), "blas_ilp64" (not 0 where integers of the BLAS have 64 bits),
+    "loop:exp:d->d" or "data:exp:d->d" (the loop's last argument).
     """
-    addresses = [_resolve(name) for name in names]
-    found = [address for address in addresses if address is not None]
-    return tuple(found) if len(found) == len(addresses) else None
+    return tuple(_resolve(name) or 0 for name in names)
 
 
 def _resolve(name: str) -> int | None:
@@ -92,6 +91,8 @@ def _resolve(name: str) -> int | None:
             return None
         return loop.function if kind == "loop" else loop.data
     blas = find_blas()
+    if name == "blas_ilp64":
+        return int(blas is not None and blas.integer_bits == 64)
     return blas.address(name) if blas else None
 
 
