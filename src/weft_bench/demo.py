@@ -13,7 +13,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import exp, log
-from typing import Any, cast
+from typing import cast
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -59,7 +59,7 @@ def measure(kernel: Kernel, preset: Preset, repetitions: int) -> Row:
     numpy_seconds, weft_seconds = time_interleaved(
         (kernel.function, program), lambda: fresh(kernel, inputs), repetitions
     )
-    stats: Any = program.stats
+    stats = program.stats
     compile_seconds = float(stats.compile_seconds) if stats.compiles else None
     return Row(kernel, agreement, numpy_seconds, weft_seconds, compile_seconds)
 
@@ -131,7 +131,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     console = Console()
     try:
         rows = measure_all(kernels, chosen.preset, chosen.repetitions, console)
-    except (weft.CompileError, weft.InternalError) as error:
+    except weft.WeftError as error:
         print(f"weft demo: a kernel could not be compiled.\n{error}\nWhat Weft found here: weft info", file=sys.stderr)
         return CANNOT_COMPILE
     console.print(make_table(rows))

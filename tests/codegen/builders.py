@@ -64,9 +64,7 @@ class Build:
         self.containers[name] = Container(name, dtype, shape, Storage.ARGUMENT, layout, slot, written=written)
         return self.whole(name)
 
-    def transient(
-        self, name: str, dtype: DType, shape: Sequence[IndexLike] = (), layout: Layout = Layout.C
-    ) -> View:
+    def transient(self, name: str, dtype: DType, shape: Sequence[IndexLike] = (), layout: Layout = Layout.C) -> View:
         extents = tuple(index(extent) for extent in shape)
         self.containers[name] = Container(name, dtype, extents, Storage.TRANSIENT, layout)
         return self.whole(name)

@@ -25,6 +25,7 @@ FLAGS = (
     "-O3", "-march=native", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math", "-fwrapv", "-fopenmp-simd",
     "-std=gnu11", "-fPIC", "-shared", "-Wall", "-Wno-unused", "-Wno-maybe-uninitialized", "-Werror",
 )  # fmt: skip
+FLAGS += tuple(os.environ.get("WEFT_TEST_CFLAGS", "").split())  # the sanitizer test runs other tests with more
 UNSET = type("Unset", (), {"__repr__": lambda self: "<unset>"})()
 
 
@@ -104,7 +105,7 @@ def blas() -> dict[str, int]:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How a call ended: the exit, what its recipe gives, warnings by site, blocks still live, chunks of parallel maps."""
+    """How a call ended: exit, what its recipe gives, warnings by site, blocks still live, chunks of parallel maps."""
 
     code: int
     value: Any

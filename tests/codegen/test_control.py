@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -58,7 +60,9 @@ def test_scalars_of_every_type_come_in_and_go_out() -> None:
     build = Build()
     types = [*(ScalarType(dtype) for dtype in DType), PY_BOOL, PY_INT, PY_FLOAT, ScalarType(DType.COMPLEX128, True)]
     values = [build.scalar(f"v{k}", type_) for k, type_ in enumerate(types)]
-    given = [type_.dtype.numpy.type(1) * 3 if type_.dtype.kind != "b" else True for type_ in types]
+    given: list[Any] = [
+        np.array(3).astype(type_.dtype.value)[()] if type_.dtype.kind != "b" else True for type_ in types
+    ]
     given[8] = np.uint64(2**64 - 1)
     outcome = load(build.program(give(Pack(tuple(values)))))(*given)
     for type_, got, expected in zip(types, outcome.value, given, strict=True):
@@ -119,7 +123,15 @@ def test_loops_count_as_range_does(step: int | str) -> None:
     )  # fmt: skip
     kernel = load(build.program(loop, give(Pack((total, count)))), "-O1")
     edges = [-(2**63), 2**63 - 1, 2**63 - 5, -(2**63) + 5]
-    for begin, end in [(0, 10), (10, 0), (3, 3), (-7, 8), (0, 5000), (5000, 0), *((e, e + d) for e in edges for d in (4, -4))]:
+    for begin, end in [
+        (0, 10),
+        (10, 0),
+        (3, 3),
+        (-7, 8),
+        (0, 5000),
+        (5000, 0),
+        *((e, e + d) for e in edges for d in (4, -4)),
+    ]:
         for real in [step] if isinstance(step, int) else [1, -1, 2, -7, 2**62]:
             if not -(2**63) <= end < 2**63 or len(range(begin, end, real)) > 10**5:
                 continue
@@ -303,7 +315,8 @@ def test_conflicting_writes_combine() -> None:
     """A histogram, and a maximum."""
     build = Build()
     a = build.array("a", DType.INT64, 1)
-    h, top = build.array("h", DType.INT64, 1, written=True), build.array("top", DType.INT64, 0, written=True)
+    build.array("h", DType.INT64, 1, written=True)
+    build.array("top", DType.INT64, 0, written=True)
     i, u = build.value("i"), build.value("u", ScalarType(DType.INT64))
     k = build.value("k")
     tasklet = Tasklet(
@@ -314,7 +327,9 @@ def test_conflicting_writes_combine() -> None:
             (Memlet("top", (), "maximum"), u),
         ),
     )
-    kernel = load(build.program(Map(params=(i,), ranges=((ZERO, a.shape[0]),), body=Region((tasklet,))), give(Pack(()))))
+    kernel = load(
+        build.program(Map(params=(i,), ranges=((ZERO, a.shape[0]),), body=Region((tasklet,))), give(Pack(())))
+    )
     values = np.random.default_rng(0).integers(0, 5, 100)
     counts, highest = np.zeros(5, np.int64), np.zeros((), np.int64)
     kernel(values, counts, highest)
@@ -340,6 +355,24 @@ def test_arguments_of_every_layout(layout: Layout) -> None:
     np.testing.assert_array_equal(result, values)
     np.testing.assert_array_equal(got, values)
     assert got.strides == result.strides or layout is Layout.STRIDED
+
+
+def test_parallel_maps_may_share_names() -> None:
+    """The same loop twice, as a pass that splits loops leaves it, on containers with awkward names."""
+    build = Build()
+    a, r = build.array("raw", DType.FLOAT64, 1), build.array("raw_s0", DType.FLOAT64, 1, Layout.STRIDED, written=True)
+    i, u, k = build.value("i"), build.value("u", F8), build.scalar("env", PY_FLOAT)
+    expr = op("add", (u, op("cast", (k,), F8)), F8)
+    reads = ((u, Memlet("raw", point(i))),)
+    body = Region((Tasklet(reads=reads, writes=((Memlet("raw_s0", point(i)), expr),)),))
+    node = Map(params=(i,), ranges=((ZERO, a.shape[0]),), body=body, schedule=Schedule.PARALLEL)
+    outer = Loop(
+        var=build.value("t"), start=ZERO, stop=const_index(2), step=ONE, carries=(), body=Region((node, Continue()))
+    )
+    kernel = load(build.program(node, outer, give(r)))
+    values, result = np.arange(50_000.0), np.zeros(50_000)
+    assert kernel(values, result, 2.0).chunks > 3
+    np.testing.assert_array_equal(result, values + 2)
 
 
 def test_names_of_c_and_names_outside_ascii_do_no_harm() -> None:

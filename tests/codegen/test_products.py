@@ -15,7 +15,18 @@ from weft.ir.exprs import const_index
 from weft.ir.nodes import Axis, Layout, MatMul, Pack, Program, View
 
 DTYPES = (DType.FLOAT32, DType.FLOAT64, DType.COMPLEX64, DType.COMPLEX128, DType.INT32, DType.UINT8, DType.BOOL)
-SHAPES = [(1, 1, 1), (3, 4, 5), (1, 7, 9), (9, 7, 1), (1, 30, 1), (20, 30, 40), (70, 1, 3), (0, 4, 3), (3, 0, 2), (2, 4, 0)]
+SHAPES = [
+    (1, 1, 1),
+    (3, 4, 5),
+    (1, 7, 9),
+    (9, 7, 1),
+    (1, 30, 1),
+    (20, 30, 40),
+    (70, 1, 3),
+    (0, 4, 3),
+    (3, 0, 2),
+    (2, 4, 0),
+]
 
 
 def product(dtype: DType, rank: int = 2, layout: Layout = Layout.STRIDED) -> Program:
@@ -63,7 +74,11 @@ def tolerance(dtype: DType, depth: int) -> float:
 def test_products_of_all_shapes_and_layouts(dtype: DType, use_blas: bool) -> None:
     forms = ["C", "F", "wide", "sparse", "back"]
     for m, k, n in SHAPES:
-        for left, right, result in [*((a, b, "C") for a in forms for b in forms), ("C", "C", "F"), ("F", "C", "sparse")]:
+        for left, right, result in [
+            *((a, b, "C") for a in forms for b in forms),
+            ("C", "C", "F"),
+            ("F", "C", "sparse"),
+        ]:
             a, b = arranged(sample(dtype, (m, k), 1), left), arranged(sample(dtype, (k, n), 2), right)
             c = arranged(np.full((m, n), 1, dtype.value), result)
             kernels()(a, b, c, number=DTYPES.index(dtype), use_blas=use_blas)

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 
 from tests.conftest import Golden
 from tests.ir.samples import SAMPLES, sample
@@ -208,6 +208,7 @@ array S: {type}[4] transient C
 """
 
 
+@settings(deadline=None)  # a busy machine is no failure
 @given(expr=floats() | integers() | booleans())
 def test_every_expression_says_what_the_interpreter_says(expr: Expr) -> None:
     one = print_expr(expr)

@@ -118,7 +118,7 @@ def assert_same_array(actual: Any, expected: Any, ulps: float, where: str) -> No
     assert actual.flags.writeable == expected.flags.writeable, f"{where}: writeable {actual.flags.writeable}"
     if isinstance(expected, np.ma.MaskedArray):
         assert_same_array(np.ma.getmaskarray(actual), np.ma.getmaskarray(expected), 0.0, f"{where}.mask")
-        actual, expected = actual.filled(0), expected.filled(0)
+        actual, expected = actual.data, expected.data
     if not same_numbers(np.asarray(actual), np.asarray(expected), ulps):
         raise AssertionError(f"{where}:\n{actual!r}\nNumPy gives\n{expected!r}")
 
@@ -177,7 +177,8 @@ def assert_native(program: Any, calls: int = 1) -> None:
 
 def check(function: Callable[..., Any], *makers: MakeArguments, ulps: float = 0.0, **options: Any) -> Any:
     """Compile the function, run it on every set of arguments, compare with Python; the program, for its counters."""
-    program = weft.program(function, **{"fallback": "error", **options})
+    chosen: Any = {"fallback": "error", **options}
+    program = weft.program(function, **chosen)
     for number, make in enumerate(makers):
         expected = run(function, make())
         assert_same_outcome(run(program, make()), expected, ulps, f"{function.__name__}, arguments {number}:")

@@ -290,7 +290,7 @@ def nothing_to_do(n):
 def docstring_and_bare_expressions(n):
     """Nothing of this is an effect."""
     "text"
-    n
+    n  # pyright: ignore[reportUnusedExpression]
     return n
 
 

@@ -1,6 +1,8 @@
 """Names: assignments of every form, unpacking, names rebound to other types and shapes."""
 
 # The programs are written as users write them, so that each form of assignment occurs as it is.
+# Names that may be unbound are among what is tested.
+# pyright: reportPossiblyUnboundVariable=false
 # ruff: noqa: F842, PLW0127, PLW2901, RET504, SIM108
 
 from __future__ import annotations
@@ -307,14 +309,14 @@ def dtype_grows(v):
 def bound_on_one_branch_only(x, flag):
     if flag:
         y = x
-    return y  # pyright: ignore[reportPossiblyUnboundVariable] - the exception is the point
+    return y
 
 
 @TABLE.add(lambda: (f8(3),), lambda: (f8(0),))
 def loop_variable_after_the_loop(v):
     for i, x in enumerate(v):  # noqa: B007
         pass
-    return i, x  # pyright: ignore[reportPossiblyUnboundVariable] - the exception is the point
+    return i, x
 
 
 @TABLE.add(lambda: (4,), lambda: (0,))

@@ -3,6 +3,8 @@
 Most programs here overflow: `2 ** n` with a large n is a big integer in Python, so the program can go on after it.
 """
 
+# Loop variables are used after their loops, also where that is an exception.
+# pyright: reportPossiblyUnboundVariable=false
 # ruff: noqa: B007, B905, E731, PLW0120, RET504
 
 from __future__ import annotations
@@ -333,7 +335,7 @@ def unbound_names_stay_unbound(v, flag, n):
     if flag:
         x = v[0]
     t = 1 << n
-    return t, x  # pyright: ignore[reportPossiblyUnboundVariable] - the exception is the point
+    return t, x
 
 
 @TABLE.add(lambda: (f8(5), f8(5), 4), lambda: (f8(5), f8(5), 80))

@@ -53,8 +53,11 @@ def assert_agrees(kernel: Kernel, make: Callable[[], Inputs], sizes: Sizes, prog
     tolerance = kernel.tolerance(sizes)
     assert_same_value(actual.result, expected.result, tolerance, "return")
     for name, value in expected.keywords.items():
-        allowed = tolerance if name in kernel.outputs else 0.0
-        assert_same_value(actual.keywords[name], value, allowed, name)
+        # An alias of an output is one.
+        changed = any(
+            np.may_share_memory(value, expected.keywords[other]) for other in kernel.outputs if other != "return"
+        )
+        assert_same_value(actual.keywords[name], value, tolerance if changed else 0.0, name)
     return program
 
 
@@ -73,11 +76,20 @@ def assert_same_value(actual: Any, expected: Any, tolerance_eps: float, name: st
 
 
 @typed
-@pytest.mark.parametrize("layout", list(LAYOUTS))
+@pytest.mark.parametrize("layout", [name for name in LAYOUTS if name != "axes_turned"])
 def test_layouts(kernel: Kernel, dtype: str, layout: str) -> None:
     sizes = USUAL[kernel.name]
 
     program = assert_agrees(kernel, lambda: lay_out(kernel.inputs(sizes, dtype), LAYOUTS[layout]), sizes)
+
+    assert_native(program)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_axes_in_neither_order(dtype: str) -> None:
+    kernel, sizes = BY_NAME["softmax"], USUAL["softmax"]
+
+    program = assert_agrees(kernel, lambda: lay_out(kernel.inputs(sizes, dtype), LAYOUTS["axes_turned"]), sizes)
 
     assert_native(program)
 

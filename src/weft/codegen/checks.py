@@ -80,7 +80,9 @@ def _infinite(name: str, source: DType, texts: list[str]) -> str:
     zero = "{} == 0" if source.kind == "f" else "({0} == 0)"
     if name in _BY_SECOND or name in _BY_FIRST:
         which = texts[1] if name in _BY_SECOND else texts[0]
-        return f"{zero.format(which)} ? WEFT_FP_DIVIDE : WEFT_FP_OVERFLOW"
+        # NumPy snaps an infinite quotient to an integer by way of inf - inf.
+        grown = "WEFT_FP_OVERFLOW | WEFT_FP_INVALID" if name == "floor_divide" else "WEFT_FP_OVERFLOW"
+        return f"{zero.format(which)} ? WEFT_FP_DIVIDE : {grown}"
     warns = OPS[name].warns
     return "WEFT_FP_OVERFLOW" if "o" in warns else "WEFT_FP_DIVIDE" if "d" in warns else "0"
 

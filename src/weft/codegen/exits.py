@@ -16,7 +16,7 @@ from weft.codegen.expressions import emit_expr, index_text
 from weft.codegen.kernel import Kernel, bare
 from weft.ir.dtypes import PYTHON_NAMES, ScalarType
 from weft.ir.exprs import Const, Expr, Index, Op, Value
-from weft.ir.nodes import Bundle, Choice, Constant, Missing, Pack, Return, Site, SlotObject, View
+from weft.ir.nodes import Bundle, Choice, Constant, Missing, Pack, Return, Site, SlotObject, Storage, View
 from weft.support import abi
 
 
@@ -36,7 +36,7 @@ def emit_site(kernel: Kernel, node: Site) -> None:
         return
     kernel.writer.comment(node.span)
     with kernel.block("if (0)"):
-        kernel.line(f"fail_{node.number}: __attribute__((cold));")
+        kernel.line(f"fail_{node.number}:;")
         store = _Store(kernel)
         frames = tuple(abi.Frame(frame.function, frame.path, frame.names) for frame in node.frames)
         names = abi.Sequence(tuple(store.sequence(frame.values) for frame in node.frames))
@@ -114,7 +114,8 @@ class _Store:
                 kernel.line(f"{shape}[{view.rank + axis}] = {stride};")
             kernel.line(f"{place}.shape = {shape};")
             kernel.line(f"{place}.strides = {shape} + {view.rank};")
-        return abi.Array(slot, kernel.container(view.container).dtype.value, view.rank)
+        container = kernel.container(view.container)
+        return abi.Array(slot, container.dtype.value, view.rank, fresh=container.storage is Storage.ARGUMENT)
 
     def _choice(self, bundle: Choice) -> abi.Recipe:
         """Only the chosen item is stored: the others may have no value here."""

@@ -32,6 +32,8 @@ class Scope:
     """A region being written: the blocks it owns, in order, and what it is the body or an arm of."""
 
     loop: Loop | While | None = None
+    label: str = ""  # the end of the loop, for those that leave it from further inside
+    label_used: bool = False
     results: tuple[Value | str, ...] = ()  # of the Branch it is an arm of
     blocks: list[str] = field(default_factory=list[str])
 
@@ -90,10 +92,11 @@ class Kernel:
 
     def pointer(self, name: str) -> str:
         """The C variable with the address of the first element."""
-        root = self.root(name).name
-        if root not in self.pointers:
-            self.pointers[root] = self.names.claim(root)
-        return self.pointers[root]
+        root = self.root(name)
+        if root.name not in self.pointers:
+            endings = ["_block", *(f"_s{axis}" for axis in range(root.rank))]
+            self.pointers[root.name] = self.names.claim(root.name, endings)
+        return self.pointers[root.name]
 
     def declare(self, name: str, type_: str) -> str:
         """Note a C variable, so that an outlined body can find it."""
@@ -127,7 +130,8 @@ class Kernel:
     def bind(self, text: str, type_: str, wanted: str = "t") -> str:
         """A C constant of our own with the value of an expression."""
         name = self.declare(self.names.claim(wanted), type_)
-        self.line(f"const {type_} {name} = {bare(text)};")
+        head = f"{type_}const {name}" if type_.endswith("*") else f"const {type_} {name}"
+        self.line(f"{head} = {bare(text)};")
         return name
 
     @contextmanager

@@ -6,12 +6,13 @@ A container keeps its name (`A`), a value gets its id (`i_3`); what clashes gets
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 _KEYWORDS = """
 auto break case char const continue default do double else enum extern float for goto if inline int long register
 restrict return short signed sizeof static struct switch typedef union unsigned void volatile while asm typeof
-_Bool _Complex _Imaginary main ctx args out env begin end linux unix
+_Bool _Complex _Imaginary main ctx args out env raw begin end bits linux unix
 int8_t int16_t int32_t int64_t uint8_t uint16_t uint32_t uint64_t
 """
 
@@ -37,12 +38,14 @@ class NameTable:
 
     taken: set[str] = field(default_factory=set[str])
 
-    def claim(self, wanted: str) -> str:
-        """A name near `wanted` that nothing else has."""
+    def claim(self, wanted: str, endings: Sequence[str] = ()) -> str:
+        """A name near `wanted` that nothing else has, nor any of the names made of it with these endings."""
         base = identifier(wanted)
+        if base.lower().startswith("weft"):
+            base = f"v{base}"
         name, number = base, 1
-        while name in self.taken or name in RESERVED or name.lower().startswith("weft"):
+        while name in RESERVED or not self.taken.isdisjoint([name, *(name + ending for ending in endings)]):
             number += 1
-            name = f"{base}_{number}" if not base.lower().startswith("weft") else f"v{base}_{number}"
-        self.taken.add(name)
+            name = f"{base}_{number}"
+        self.taken.update([name, *(name + ending for ending in endings)])
         return name

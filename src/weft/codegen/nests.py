@@ -93,7 +93,7 @@ def _simd_pragma(kernel: Kernel) -> str:
 def _emit_parallel(kernel: Kernel, node: Map) -> None:
     number = len(kernel.outlined)
     env_type, body_name = f"struct {kernel.symbol}_env_{number}", f"{kernel.symbol}_body_{number}"
-    visible = dict(kernel.variables)
+    visible, kernel.variables = kernel.variables, {}
     plan = plan_flags(kernel, node)
     flags = dict(plan.names)
     if plan.kinds:
@@ -111,8 +111,9 @@ def _emit_parallel(kernel: Kernel, node: Map) -> None:
         if plan.kinds:
             kernel.line(f"{flags[plan.site]} = {raised_flags(kernel, plan.kinds)};")
         kernel.parallel = False
-    used = words(body.text)
-    captured = [(name, type_) for name, type_ in visible.items() if name in used and name not in names]
+    used, inside = words(body.text), kernel.variables
+    captured = [(name, type_) for name, type_ in visible.items() if name in used and name not in inside]
+    kernel.variables = {**visible, **inside}
     kernel.outlined.append(_outlined(env_type, body_name, captured, names, body.text))
     _emit_call(kernel, node, (env_type, body_name), [name for name, _ in captured], names)
     for site, name in flags.items():

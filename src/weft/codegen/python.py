@@ -76,6 +76,23 @@ class _Emitter(PythonExpressions):
         self.loops: list[tuple[Value | str, ...]] = []
         self.results: list[tuple[Value | str, ...]] = []
 
+    def leaves_outer(self, region: Region, depth: int = 0) -> bool:
+        """Whether something inside a loop body leaves more than that loop."""
+        for node in region.nodes:
+            match node:
+                case Break():
+                    if node.depth > depth:
+                        return True
+                case Branch(then=then, orelse=orelse):
+                    if self.leaves_outer(then, depth) or self.leaves_outer(orelse, depth):
+                        return True
+                case Loop(body=body) | While(body=body):
+                    if self.leaves_outer(body, depth + 1):
+                        return True
+                case _:
+                    pass
+        return False
+
     def text(self) -> str:
         program = self.program
         name = self.claim("program", program.name.rpartition(".")[2])
@@ -314,8 +331,15 @@ def _emit_loop(out: _Emitter, node: Loop | While) -> None:
         out.line("while True:")
     out.loops.append(targets)
     with out.indented():
+        if out.leaves_outer(node.body):
+            out.line("loops_to_leave = 0")
         out.region(node.body, "loop")
     out.loops.pop()
+    if out.loops and out.leaves_outer(node.body):
+        out.line("if loops_to_leave:")
+        with out.indented():
+            out.line("loops_to_leave -= 1")
+            out.line("break")
 
 
 def _emit_leaving(out: _Emitter, node: Yield | Continue | Break | Return | Site | Guard, *, last: bool) -> None:
@@ -326,8 +350,10 @@ def _emit_leaving(out: _Emitter, node: Yield | Continue | Break | Return | Site 
             out.assign(out.loops[-1], values)
             if not last:
                 out.line("continue")
-        case Break(values=values):
-            out.assign(out.loops[-1], values)
+        case Break(values=values, depth=depth):
+            out.assign(out.loops[-1 - depth], values)
+            if depth:
+                out.line(f"loops_to_leave = {depth}")
             out.line("break")
         case Return(value=value, writebacks=writebacks):
             text = out.bundle(value)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from weft.ir.dtypes import PY_INT, DType, ScalarType
 from weft.ir.exprs import Const, Expr, Index, Op, Value
-from weft.ir.nodes import Axis, Container, Memlet, Program, Storage, View
+from weft.ir.nodes import NOTHING, Axis, Container, Memlet, Program, Storage, View
 
 _INFIX = {
     "add": "+", "subtract": "-", "multiply": "*", "divide": "/", "floor_divide": "//", "remainder": "%",
@@ -172,7 +172,7 @@ class PythonExpressions:
 
     def _cast(self, operand: Expr, type_: ScalarType, *, nested: bool) -> str:
         given = operand.type
-        if given == type_ or (given.dtype is type_.dtype and (self.vector or PY_INT not in (given, type_))):
+        if given == type_ or (given.dtype is type_.dtype and given != PY_INT and (self.vector or type_ != PY_INT)):
             return self.expr(operand, nested=nested)
         if given == PY_INT and not self.vector and type_.dtype.kind in "fc":
             return f"{dtype_text(type_.dtype)}({self.expr(operand)})"
@@ -200,6 +200,8 @@ class PythonExpressions:
 
     def view(self, view: View, *, target: bool = False, broadcast: bool = False) -> str:
         """The view as an expression; as a `target` it stands before `=`. `broadcast` lets NumPy repeat its axes."""
+        if view.container == NOTHING:
+            return f"np.zeros({self.indices(view.shape)})"
         base = self.container(view.container)
         if _is_whole(view, self.program.containers[view.container]):
             return f"{base}[...]" if target else base

@@ -11,7 +11,7 @@ from weft.codegen.kernel import Kernel, Scope, bare
 from weft.codegen.nests import emit_elementwise, emit_map
 from weft.codegen.products import emit_matmul
 from weft.codegen.reductions import emit_reduce, emit_scan
-from weft.codegen.references import assign_targets, blocks_up_to_loop, declare_targets, release_scope
+from weft.codegen.references import assign_targets, declare_carries, declare_targets, leave_to_loop, release_scope
 from weft.codegen.tasklets import emit_tasklet
 from weft.ir.exprs import Expr
 from weft.ir.nodes import (
@@ -144,15 +144,9 @@ def may_restrict(kernel: Kernel, name: str) -> bool:
 # ---- control flow ---------------------------------------------------------------------------------------------------
 
 
-def _start_carries(kernel: Kernel, node: Loop | While) -> None:
-    targets = [carry.target for carry in node.carries]
-    declare_targets(kernel, targets)
-    assign_targets(kernel, targets, [carry.init for carry in node.carries], first=True)
-
-
 def _emit_loop(kernel: Kernel, node: Loop) -> None:
     kernel.writer.comment(node.span)
-    _start_carries(kernel, node)
+    declare_carries(kernel, node.carries)
     step = node.step.constant
     if step in (1, -1) and not kernel.parallel and _is_straight(node.body):
         _emit_strips(kernel, node, step)
@@ -169,9 +163,20 @@ def _emit_loop(kernel: Kernel, node: Loop) -> None:
         kernel.line(f"int64_t {name} = {start};")
         trip = kernel.names.claim("trip")
         head = f"for (uint64_t {trip} = 0; {trip} < {trips}; ++{trip}, {name} += {by})"
+    scope = _loop_scope(kernel, node)
     with kernel.block(head):
         _emit_poll(kernel)
-        kernel.emit_region(kernel, node.body, Scope(loop=node))
+        kernel.emit_region(kernel, node.body, scope)
+    _emit_label(kernel, scope)
+
+
+def _loop_scope(kernel: Kernel, node: Loop | While) -> Scope:
+    return Scope(loop=node, label=kernel.names.claim("done"))
+
+
+def _emit_label(kernel: Kernel, scope: Scope) -> None:
+    if scope.label_used:
+        kernel.line(f"{scope.label}:;")
 
 
 def _is_straight(body: Region) -> bool:
@@ -203,10 +208,12 @@ def _emit_poll(kernel: Kernel) -> None:
 
 def _emit_while(kernel: Kernel, node: While) -> None:
     kernel.writer.comment(node.span)
-    _start_carries(kernel, node)
+    declare_carries(kernel, node.carries)
+    scope = _loop_scope(kernel, node)
     with kernel.block("for (;;)"):
         _emit_poll(kernel)
-        kernel.emit_region(kernel, node.body, Scope(loop=node))
+        kernel.emit_region(kernel, node.body, scope)
+    _emit_label(kernel, scope)
 
 
 def _emit_branch(kernel: Kernel, node: Branch) -> None:
@@ -221,12 +228,15 @@ def _emit_branch(kernel: Kernel, node: Branch) -> None:
 
 
 def _emit_jump(kernel: Kernel, node: Continue | Break) -> None:
-    loop = next((scope.loop for scope in reversed(kernel.scopes) if scope.loop is not None), None)
-    releases = blocks_up_to_loop(kernel)
-    if loop is not None:
+    depth = node.depth if isinstance(node, Break) else 0
+    scope, releases = leave_to_loop(kernel, depth)
+    if scope.loop is not None:
         items: tuple[Expr | View, ...] = node.values
-        assign_targets(kernel, [carry.target for carry in loop.carries], items, releases=releases)
-    if isinstance(node, Break):
+        assign_targets(kernel, [carry.target for carry in scope.loop.carries], items, releases=releases)
+    if depth:
+        scope.label_used = True
+        kernel.line(f"goto {scope.label};")
+    elif isinstance(node, Break):
         kernel.line("break;")
     elif kernel.scopes[-1].loop is None:
         kernel.line("continue;")

@@ -30,7 +30,8 @@ _LOGIC: Final = {
 _SELECT: Final = {"select": "{0} ? {1} : {2}"}
 
 _BOOL: Final = {
-    **_COMPARISONS, **_LOGIC, **_SELECT,
+    **_COMPARISONS, **_SELECT,
+    "logical_and": "{0} & {1}", "logical_or": "{0} | {1}", "logical_xor": "{0} ^ {1}", "logical_not": "{0} == 0",
     "add": "{0} | {1}", "multiply": "{0} & {1}", "maximum": "{0} | {1}", "minimum": "{0} & {1}",
     "fmax": "{0} | {1}", "fmin": "{0} & {1}",
     "bitwise_and": "{0} & {1}", "bitwise_or": "{0} | {1}", "bitwise_xor": "{0} ^ {1}", "invert": "{0} == 0",

@@ -48,10 +48,10 @@ static inline $T weft_sign_$S($T a) { return a != a ? a : ($T)((a > 0) - (a < 0)
 static inline $T weft_heaviside_$S($T a, $T h) { return a != a ? a : a == 0 ? h : (a < 0 ? 0.0$F : 1.0$F); }
 """,
     "maximum": """
-static inline $T weft_maximum_$S($T a, $T b) { return ((a >= b) | (a != a)) ? a : b; }
+static inline $T weft_maximum_$S($T a, $T b) { return ((a > b) | (a != a)) ? a : b; }
 """,
     "minimum": """
-static inline $T weft_minimum_$S($T a, $T b) { return ((a <= b) | (a != a)) ? a : b; }
+static inline $T weft_minimum_$S($T a, $T b) { return ((a < b) | (a != a)) ? a : b; }
 """,
     "fmax": """
 static inline $T weft_fmax_$S($T a, $T b) { return ((a >= b) | (b != b)) ? a : b; }

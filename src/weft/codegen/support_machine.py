@@ -11,7 +11,8 @@ MACHINE_FUNCTIONS: Final = {
     "retain": """
 static inline weft_block *weft_retain(weft_block *block)
 {
-    ++block->owners;
+    if (block)
+        ++block->owners;
     return block;
 }
 """,

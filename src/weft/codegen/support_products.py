@@ -61,7 +61,7 @@ static void weft_product_loops_$S(int64_t m, int64_t n, int64_t k, const char *a
                     if (b1 == unit && c1 == unit) {
                         const $T *right = (const $T *)from;
                         $T *sum = ($T *)to;
-#pragma GCC ivdep
+#pragma omp simd
                         for (int64_t j = 0; j < width; ++j)
                             sum[j] = @multiply_add(sum[j], left, right[j]);
                     } else {

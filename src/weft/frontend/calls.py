@@ -16,11 +16,11 @@ from typing import Any
 
 import numpy as np
 
-from weft.frontend.branches import split
+from weft.frontend.branches import choose, split
 from weft.frontend.context import Activation, LoopFrame, Lowering
-from weft.frontend.expressions import attribute, lower_expression
+from weft.frontend.expressions import binary, condition, lower_expression
 from weft.frontend.inputs import Namespace
-from weft.frontend.iteration import range_call
+from weft.frontend.iteration import length, range_call
 from weft.frontend.liveness import flow, local_names, names_read, parameters
 from weft.frontend.normalise import normalise
 from weft.frontend.source import SourceUnavailable, read_function
@@ -43,7 +43,6 @@ from weft.numpy_rules.values import (
     Tuple,
 )
 from weft.support.abi import FunctionRef, Slot, SlotKind
-from weft.support.errors import CompileError
 from weft.support.loops import prange
 
 _MAX_DEPTH = 16
@@ -133,10 +132,19 @@ def _iteration_call(
             return Tuple(args[0].items[::-1])
         return Iteration("reversed", (args[0],))
     if target is len and len(args) == 1 and isinstance(args[0], Range):
-        from weft.frontend.iteration import length
-
         return Scalar(length(ctx, args[0]))
+    if target in (min, max) and len(args) > 1 and not keywords:
+        return _extreme(ctx, "less" if target is min else "greater", args)
     return None
+
+
+def _extreme(ctx: Lowering, comparison: str, args: list[Operand]) -> Operand:
+    """`min` and `max` of several operands: one of them, the first among equals, whatever their types."""
+    best = args[0]
+    for operand in args[1:]:
+        better = condition(ctx, binary(ctx, comparison, operand, best))
+        best = choose(ctx, better, lambda new=operand: new, lambda old=best: old)
+    return best
 
 
 def apply_rule(
@@ -230,10 +238,10 @@ def lower_inlined(ctx: Lowering, node: ast.Call) -> Operand:
 
 def _callee(ctx: Lowering, node: ast.Call, operand: Operand) -> Callee | None:
     match operand:
-        case Function(tree=tree, home=home):
+        case Function(tree=tree, home=home, defaults=evaluated):
             names = Namespace(home.names.function, home.names.slot, {**home.names.outer, **_plain(home.env)})
             steps = (("def", tree.lineno, tree.col_offset),)
-            defaults = tuple(_constant_default(ctx, default) for default in tree.args.defaults)
+            defaults = evaluated or tuple(ast.literal_eval(default) for default in tree.args.defaults)
             keyword_defaults = tuple(
                 (arg.arg, _constant_default(ctx, default))
                 for arg, default in zip(tree.args.kwonlyargs, tree.args.kw_defaults, strict=True)
@@ -315,7 +323,17 @@ def nested_function(ctx: Lowering, node: ast.FunctionDef | ast.Lambda) -> Operan
         raise ctx.error(node.decorator_list[0], "E159", "decorators of nested functions are not compiled")
     if any(isinstance(inner, ast.Nonlocal | ast.Global | ast.Yield | ast.YieldFrom) for inner in ast.walk(node)):
         raise ctx.error(node, "E160", "nested functions with nonlocal, global or yield are not compiled")
-    return Function(node, ctx.activation)
+    if all(_is_literal(default) for default in node.args.defaults):
+        return Function(node, ctx.activation)
+    return Function(node, ctx.activation, tuple(lower_expression(ctx, default) for default in node.args.defaults))
+
+
+def _is_literal(node: ast.expr) -> bool:
+    try:
+        ast.literal_eval(node)
+    except ValueError:
+        return False
+    return True
 
 
 def _bind(
@@ -342,6 +360,8 @@ def _bind(
 
 
 def _default(ctx: Lowering, node: ast.Call, value: Any) -> Operand:
+    if isinstance(value, Scalar | Array | Static | Tuple):
+        return value
     if type(value) in (bool, int, float, complex):
         return Scalar(python_const(value))
     if isinstance(value, np.ndarray | list | dict | set):
@@ -440,8 +460,6 @@ def _inline(ctx: Lowering, callee: Callee, env: dict[str, Operand]) -> Operand:
     ctx.activations.append(activation)
     try:
         result = _straight(ctx, activation) if _is_straight(activation.tree) else _looped(ctx, activation)
-    except CompileError as failure:
-        raise _blamed(failure, ctx) from None
     finally:
         ctx.activations.pop()
         caller.frame = None
@@ -450,10 +468,6 @@ def _inline(ctx: Lowering, callee: Callee, env: dict[str, Operand]) -> Operand:
             caller.env[key] = operand
     ctx.build.dirty = True
     return result
-
-
-def _blamed(failure: CompileError, ctx: Lowering) -> CompileError:
-    return failure
 
 
 def _is_attribute(key: str) -> bool:
@@ -519,6 +533,3 @@ def leave_call(ctx: Lowering, operand: Operand) -> None:
         return
     activation.env[RESULT] = operand
     emit_exit(ctx, frame, is_break=True)
-
-
-__all__ = ["attribute", "lower_call", "lower_inlined", "nested_function"]

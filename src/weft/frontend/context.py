@@ -15,8 +15,7 @@ from weft.frontend.continuation import rest_names
 from weft.frontend.inputs import Inputs, Namespace
 from weft.frontend.joins import Template
 from weft.frontend.liveness import Names, StatementPath
-from weft.ir.exprs import Expr
-from weft.ir.nodes import Break, Bundle, Choice, Constant, Continue, Missing, Pack, Site, SiteFrame, SlotObject, View
+from weft.ir.nodes import Bundle, Choice, Constant, Missing, Pack, Site, SiteFrame, SlotObject
 from weft.numpy_rules.builder import Builder
 from weft.numpy_rules.values import Array, Either, Function, Instance, Never, Operand, Scalar, Static, Tuple, Unbound
 from weft.support.abi import FunctionRef
@@ -128,14 +127,25 @@ class Lowering:
 
     def frame(self, activation: Activation, live: Names) -> SiteFrame:
         """The activation at its present statement with the given names."""
-        known = {**activation.names.outer, **activation.env}
-        wanted = live | (activation.reads & activation.names.outer.keys())
-        names = [name for name in sorted(wanted) if not isinstance(known.get(name), Function)]
+        known = {**self._free_variables(activation), **activation.names.outer, **activation.env}
+        wanted = live | (activation.reads & (known.keys() - activation.locals))
+        names = [name for name in sorted(wanted) if not _is_made_again(known.get(name), known)]
         values = [self.bundle(known.get(name, Unbound()), name) for name in names]
         rests = rest_names(activation.tree, activation.path)
         names += rests
         values += [rest() for rest in activation.rests[: len(rests)]]
         return SiteFrame(activation.reference, activation.path, tuple(names), tuple(values))
+
+    def _free_variables(self, activation: Activation) -> dict[str, Operand]:
+        """What the text of a real function reads from its closure."""
+        found: dict[str, Operand] = {}
+        if activation.names.outer:
+            return found
+        for name in activation.names.function.__code__.co_freevars:
+            operand = self.inputs.lookup(activation.names, name) if name in activation.reads else None
+            if operand is not None:
+                found[name] = operand
+        return found
 
     def writebacks(self) -> tuple[Bundle, ...]:
         """The attributes the program assigns, as they are now."""
@@ -147,7 +157,8 @@ class Lowering:
             case Scalar(expr=expr):
                 return expr
             case Array(view=view):
-                return view
+                slot = self.inputs.slot_of(operand)
+                return view if slot < 0 else SlotObject(slot)
             case Static(value=value, slot=slot):
                 return SlotObject(slot) if slot >= 0 else Constant(self.constant(value))
             case Instance(slot=slot):
@@ -171,5 +182,9 @@ class Lowering:
         return len(self.build.ledger.constants) - 1
 
 
-Leaf = Expr | View
-Terminator = Continue | Break
+def _is_made_again(operand: Operand | None, known: dict[str, Operand]) -> bool:
+    """Whether a name is a nested function that the continuation can define again, with the same defaults."""
+    if not isinstance(operand, Function):
+        return False
+    pairs = zip(operand.tree.args.defaults, operand.defaults, strict=False)
+    return all(not isinstance(node, ast.Name) or known.get(node.id) == value for node, value in pairs)

@@ -197,7 +197,9 @@ class Inputs:
             return None
         if names.slot < 0:
             return self.add(Slot(SlotKind.CELL, position), value, name)
-        cells = self.raw(Slot(SlotKind.ATTRIBUTE, names.slot, "__closure__"), names.function.__closure__)
+        closure = names.function.__closure__ or ()
+        cells = self.raw(Slot(SlotKind.ATTRIBUTE, names.slot, "__closure__"), closure)
+        self.args[cells] = ArgSpec(ArgKind.TUPLE, length=len(closure))
         cell_slot = self.raw(Slot(SlotKind.ITEM, position, parent=cells), cell)
         return self.add(Slot(SlotKind.ATTRIBUTE, cell_slot, "cell_contents"), value, name)
 
@@ -234,6 +236,10 @@ class Inputs:
         """A plain attribute of an object."""
         value = getattr(self.objects[owner.slot], name)
         return self.add(Slot(SlotKind.ATTRIBUTE, owner.slot, name), value, name)
+
+    def slot_of(self, operand: Operand) -> int:
+        """The slot whose very object an operand is; -1 if it is none (a view of it is not)."""
+        return next((number for number, known in enumerate(self.operands) if known is operand), -1)
 
     def need_writeback(self, key: str) -> None:
         """Have the attribute `key` written back on every way out; lowering starts again if that is new."""

@@ -237,7 +237,7 @@ def _passed_choice(build: Builder, items: tuple[Template, ...], operand: Operand
 def _alternative(items: tuple[Template, ...], operand: Operand) -> int:
     for number, item in enumerate(items):
         try:
-            if merge(item, operand) == item:
+            if same_form(merge(item, operand), item):
                 return number
         except CannotJoin:
             continue

@@ -16,7 +16,7 @@ from weft.interp.memory import AnyArray, Bound, Memory
 from weft.interp.outcome import MISSING, Left, LeftFrame, ResumeError
 from weft.interp.scalars import Env, compile_expr, enter, keep, leave
 from weft.ir.exprs import Expr, Value
-from weft.ir.nodes import Bundle, Choice, Constant, Missing, Pack, Program, Site, SlotObject, Storage, View
+from weft.ir.nodes import NOTHING, Bundle, Choice, Constant, Missing, Pack, Program, Site, SlotObject, Storage, View
 
 
 class Machine:
@@ -72,6 +72,9 @@ Build: TypeAlias = Callable[[Machine], Any]
 
 def compile_item(item: Expr | View, program: Program) -> Build:
     """A carried value: a number as it is computed, or an array in use."""
+    if isinstance(item, View) and item.container == NOTHING:
+        nothing = Bound(np.zeros([extent.constant or 0 for extent in item.shape]), -1, 0)
+        return lambda machine: nothing
     if isinstance(item, View):
         view = compile_view(item, program.containers[item.container])
         return lambda machine: view(machine.env, machine.memory)

@@ -61,9 +61,10 @@ class Continued:
 
 @dataclass(frozen=True, slots=True)
 class Broke:
-    """A loop was left; the carries take these values."""
+    """A loop was left, `depth` loops out; its carries take these values."""
 
     values: Sequence[Any]
+    depth: int = 0
 
 
 Signal: TypeAlias = Yielded | Continued | Broke | Returned | Left
@@ -220,7 +221,8 @@ def _compile_reduce(node: Reduce, program: Program) -> Step:
 def _arg_extreme(node: Reduce, x: Any) -> Any:
     """The first position, counted in C order over the reduced axes."""
     kept = [axis for axis in range(x.ndim) if axis not in node.axes]
-    flat = x.transpose(*kept, *sorted(node.axes)).reshape([x.shape[axis] for axis in kept] + [-1])
+    length = int(np.prod([x.shape[axis] for axis in node.axes]))
+    flat = x.transpose(*kept, *sorted(node.axes)).reshape([x.shape[axis] for axis in kept] + [length])
     return getattr(np, node.op)(flat, axis=-1)
 
 
@@ -321,6 +323,8 @@ def _compile_loop(node: Loop | While, program: Program) -> Step:
                 raise InternalError("a loop body ended without continue or break")
             if isinstance(signal, Returned | Left):
                 return signal
+            if isinstance(signal, Broke) and signal.depth:
+                return Broke(signal.values, signal.depth - 1)
             take(machine, signal)
             if isinstance(signal, Broke):
                 break
@@ -361,8 +365,9 @@ def _compile_leaving(node: Yield | Continue | Break | Return | Site | Guard, pro
             return _compile_signal(Yielded, values, program)
         case Continue(values=values):
             return _compile_signal(Continued, values, program)
-        case Break(values=values):
-            return _compile_signal(Broke, values, program)
+        case Break(values=values, depth=depth):
+            builds = [compile_item(value, program) for value in values]
+            return lambda machine: Broke([build(machine) for build in builds], depth)
         case Return(value=value, writebacks=writebacks):
             result, builds = compile_bundle(value, program), [compile_bundle(b, program) for b in writebacks]
             return lambda machine: Returned(result(machine), tuple(build(machine) for build in builds))
@@ -374,7 +379,7 @@ def _compile_leaving(node: Yield | Continue | Break | Return | Site | Guard, pro
 
 
 def _compile_signal(
-    kind: type[Yielded] | type[Continued] | type[Broke], values: Sequence[Expr | View], program: Program
+    kind: type[Yielded] | type[Continued], values: Sequence[Expr | View], program: Program
 ) -> Step:
     builds: list[Build] = [compile_item(value, program) for value in values]
     return lambda machine: kind([build(machine) for build in builds])

@@ -446,6 +446,11 @@ def _items(source: Source) -> tuple[Expr | View, ...]:
     return () if source.token.kind == "newline" else _separated(source, parse_item)
 
 
+def _break(source: Source) -> Node:
+    depth = source.integer() if source.accept("out") else 0
+    return Break(_items(source), depth)
+
+
 def _warn(source: Source) -> int:
     return source.integer() if source.accept("warn") else -1
 
@@ -463,7 +468,7 @@ _NODES: dict[str, Callable[[Source], Node]] = {
     "if": _branch,
     "yield": lambda source: Yield(_items(source)),
     "continue": lambda source: Continue(_items(source)),
-    "break": lambda source: Break(_items(source)),
+    "break": _break,
     "return": _return,
     "site": _site,
     "guard": _guard,

@@ -380,6 +380,8 @@ class _Printer(_ExprPrinter):
         match node:
             case Yield() | Continue() | Break():
                 word = type(node).__name__.lower()
+                if isinstance(node, Break) and node.depth:
+                    word += f" out {node.depth}"
                 return f"{word} {', '.join(map(self.item, node.values))}".rstrip()
             case Return(value=value, writebacks=writebacks):
                 return f"return {self.bundle(value)}{self._writebacks(writebacks)}"

@@ -120,7 +120,8 @@ class Scope:
             if isinstance(top, Value):
                 self._use_value(top)
             fault = fault_in(top)
-            self.require(fault is None, f"{fault} in {print_expr(top)}")
+            if fault is not None:
+                self.fail(f"{fault} in {print_expr(top)}")
             stack += operands(top)
 
     def _use_value(self, value: Value) -> None:

@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from types import ModuleType
 from typing import Any, Final, cast
 
 from weft.ir.dtypes import NP_BOOL, PY_BOOL, ScalarType
@@ -60,7 +61,9 @@ def print_name(name: str) -> str:
 
 
 def opaque_text(value: object) -> str:
-    """The `repr` of an object, without the address: it would differ from run to run."""
+    """The `repr` of an object, without its address or file: they would differ from run to run."""
+    if isinstance(value, ModuleType):
+        return f"<module '{value.__name__}'>"
     return value.text if isinstance(value, OpaqueObject) else _ADDRESS.sub("", repr(value))
 
 
@@ -93,4 +96,4 @@ def _is_literal(value: object) -> bool:
         return all(_is_literal(item) for pair in pairs.items() for item in pair)
     if _is_number(value):
         return "inf" not in repr(value)
-    return value is None or value is ... or type(value) in (bool, str, bytes)
+    return value is None or type(value) in (bool, str, bytes)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from weft.ir.dtypes import DType
 from weft.ir.exprs import Expr, Index, Value, const_index
 from weft.ir.nodes import (
+    NOTHING,
     Alloc,
     Branch,
     Break,
@@ -59,10 +60,10 @@ def verify(program: Program) -> None:
 
 @dataclass(frozen=True)
 class _Place:
-    """What is around a region: its kind, the targets of the innermost loop and branch, and maps."""
+    """What is around a region: its kind, the targets of the loops (innermost first) and of the branch, and maps."""
 
     kind: str
-    loop: tuple[Value | str, ...] | None = None
+    loops: tuple[tuple[Value | str, ...], ...] = ()
     results: tuple[Value | str, ...] = ()
     in_map: bool = False
     parallel: bool = False
@@ -104,13 +105,21 @@ def _leaves(region: Region) -> bool:
             return False
 
 
-def _breaks(region: Region) -> bool:
-    """Whether a Break in it leaves the loop it is the body of."""
+def _breaks(region: Region, depth: int = 0) -> bool:
+    """Whether a Break in it leaves the loop it is the body of; `depth` loops stand between."""
     for node in region.nodes:
-        if isinstance(node, Break):
-            return True
-        if isinstance(node, Branch) and (_breaks(node.then) or _breaks(node.orelse)):
-            return True
+        match node:
+            case Break():
+                if node.depth == depth:
+                    return True
+            case Branch(then=then, orelse=orelse):
+                if _breaks(then, depth) or _breaks(orelse, depth):
+                    return True
+            case Loop(body=body) | While(body=body):
+                if _breaks(body, depth + 1):
+                    return True
+            case _:
+                pass
     return False
 
 
@@ -285,7 +294,7 @@ def _check_loop(node: Loop | While, scope: Scope, place: _Place) -> None:
         if isinstance(node, Loop):
             _check_integer(node.var, scope)
             scope.define(node.var)
-        _check_region(node.body, scope, replace(place, kind="loop", loop=targets, results=()))
+        _check_region(node.body, scope, replace(place, kind="loop", loops=(targets, *place.loops), results=()))
 
 
 def _define_targets(targets: Sequence[Value | str], scope: Scope) -> None:
@@ -308,6 +317,9 @@ def _check_fit(target: Value | str, item: Expr | View, scope: Scope) -> None:
     ref = scope.container(target)
     if not isinstance(item, View):
         scope.fail(f"{target} is an array, but gets a value")
+    if item.container == NOTHING:
+        scope.require(item.rank == ref.rank, f"{target} is of rank {ref.rank}, but gets nothing of rank {item.rank}")
+        return
     given = scope.view(item)
     if given.dtype is not ref.dtype or item.rank != ref.rank:
         scope.fail(f"{target} is {ref.dtype.text} of rank {ref.rank}, but gets {given.dtype.text} of rank {item.rank}")
@@ -331,9 +343,10 @@ def _check_leaving(node: Yield | Continue | Break | Return | Site | Guard, scope
             scope.require(place.kind == "arm", "a yield outside of a branch")
             _check_items(place.results, values, scope)
         case Continue(values=values) | Break(values=values):
-            if place.loop is None:
+            depth = node.depth if isinstance(node, Break) else 0
+            if not 0 <= depth < len(place.loops):
                 scope.fail("no loop can be left here" + (": a map stands between" if place.in_map else ""))
-            _check_items(place.loop, values, scope)
+            _check_items(place.loops[depth], values, scope)
         case Return(value=value, writebacks=writebacks):
             scope.require(not place.in_map, "a return inside a map")
             scope.bundle(value)

@@ -7,6 +7,7 @@ out:  Python ints and tuples of them, views, and dtype objects known at compile 
 from __future__ import annotations
 
 from weft.ir.exprs import const_index
+from weft.numpy_rules.arguments import Given, is_none, static_axis
 from weft.numpy_rules.arrays import as_array, as_data, data_dtype
 from weft.numpy_rules.builder import Builder
 from weft.numpy_rules.elementwise import permute
@@ -15,7 +16,7 @@ from weft.numpy_rules.reshaping import product
 from weft.numpy_rules.values import Array, Operand, Scalar, Static, Tuple
 
 
-@numpy_rule("ndarray.shape", "scalar.shape", "numpy.shape", samples=("shape(f8[3, 4])", "shape(f8[])", "shape(2.5)"))
+@numpy_rule("ndarray.shape", "scalar.shape", "numpy.shape", samples=("shape(f8[3, 4])", "shape(f8[()])", "shape(2.5)"))
 def lower_shape(build: Builder, a: Operand, /) -> Operand:
     """A tuple of Python ints."""
     data = as_data(build, a)
@@ -53,6 +54,15 @@ def lower_size(build: Builder, a: Operand, /) -> Operand:
     """A Python int."""
     data = as_data(build, a)
     return Scalar(product(data.shape) if isinstance(data, Array) else const_index(1))
+
+
+@numpy_rule("numpy.size", samples=("size(f8[3, 4])", "size(f8[3, 4], 1)", "size(2.5)"))
+def lower_size_function(build: Builder, a: Operand, axis: Given = None) -> Operand:
+    """Of the array or of one axis."""
+    if is_none(axis):
+        return lower_size(build, a)
+    array = as_array(build, a)
+    return Scalar(array.shape[static_axis(build, axis, array.rank)])
 
 
 @numpy_rule("ndarray.dtype", "scalar.dtype", samples=("dtype(f4[3])",))

@@ -30,6 +30,7 @@ from weft.numpy_rules.elementwise import (
     type_key,
 )
 from weft.numpy_rules.indexing import drop_axis
+from weft.numpy_rules.memory_order import copied_order
 from weft.numpy_rules.scalars import int_expr, python_binary
 from weft.numpy_rules.values import Array, Never, Operand, Scalar, Static, Tuple
 
@@ -199,7 +200,7 @@ def copy_array(build: Builder, array: Array, dtype: DType | None = None, order: 
     dtype = dtype or array.dtype
     name = name or array.view.container.partition(".")[0]
     if order == "K":
-        target = new_array(build, array.shape, dtype, name, [array.view])
+        target = new_array(build, array.shape, dtype, name, [array.view], copied_order)
     else:
         target = empty_array(build, array.shape, dtype, order, name)
     initialise(build, target, array)

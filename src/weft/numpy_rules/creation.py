@@ -42,6 +42,7 @@ from weft.numpy_rules.arrays import (
 from weft.numpy_rules.builder import Builder
 from weft.numpy_rules.elementwise import broadcast_to, cast, initialise, new_array, store
 from weft.numpy_rules.indexing import insert_axis
+from weft.numpy_rules.memory_order import copied_order, masked_order
 from weft.numpy_rules.registry import numpy_rule
 from weft.numpy_rules.reshaping import is_contiguous
 from weft.numpy_rules.type_conversions import convert_type
@@ -114,7 +115,7 @@ def _like(build: Builder, prototype: Operand, dtype: Given, order: Operand | str
     letter = static_order(build, order, "CFK")
     extents = array.shape if shape is None or is_none(shape) else shape_of(build, shape)
     if letter == "K":
-        return new_array(build, extents, kind, "x", [array.view] if len(extents) == array.rank else [])
+        return new_array(build, extents, kind, "x", [array.view], copied_order)
     return empty_array(build, extents, kind, letter, "x")
 
 
@@ -230,7 +231,7 @@ def _triangle(build: Builder, m: Operand, test: str, k: Index) -> Array:
     if array.rank == 0:
         raise PythonRaises("the last axes of the array must be a matrix")
     shape = array.shape if array.rank > 1 else (array.shape[0], array.shape[0])
-    target = empty_array(build, shape, array.dtype, "C", "tri")
+    target = new_array(build, shape, array.dtype, "tri", [array.view], masked_order)
     zero, type_ = cast(ZERO, array.dtype), ScalarType(array.dtype)
 
     def body(point: Sequence[Index], elements: Sequence[Expr]) -> Expr:

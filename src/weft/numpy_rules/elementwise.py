@@ -17,13 +17,15 @@ import numpy as np
 
 from weft.ir.dtypes import NP_BOOL, DType, ScalarType, dtype_of
 from weft.ir.exprs import Const, Expr, Index, Value, const, const_index, index, op
-from weft.ir.nodes import Elementwise, Layout, View
+from weft.ir.nodes import Elementwise, View
 from weft.ir.ops import OPS
 from weft.numpy_rules.builder import Builder
+from weft.numpy_rules.memory_order import OrderRule, iteration_order
 from weft.numpy_rules.values import Array, Never, Operand, Scalar
 
-_PYTHON_TYPES: dict[DType, type] = {
-    DType.BOOL: bool, DType.INT64: int, DType.FLOAT64: float, DType.COMPLEX128: complex,
+# Python's bool is not weak: it counts as NumPy's.
+_PYTHON_TYPES: dict[DType, type | np.dtype[Any]] = {
+    DType.BOOL: np.dtype(bool), DType.INT64: int, DType.FLOAT64: float, DType.COMPLEX128: complex,
 }  # fmt: skip
 _ONE = const_index(1)
 
@@ -227,28 +229,18 @@ def coordinates(build: Builder, shape: tuple[Index, ...]) -> tuple[Value, ...]:
     )
 
 
-def new_array(build: Builder, shape: tuple[Index, ...], dtype: DType, name: str, like: Sequence[View] = ()) -> Array:
+def new_array(
+    build: Builder,
+    shape: tuple[Index, ...],
+    dtype: DType,
+    name: str,
+    like: Sequence[View] = (),
+    order: OrderRule = iteration_order,
+) -> Array:
     """A new array, its axes in memory ordered as in the inputs it comes from (NumPy's order "K")."""
-    orders = {memory_order(build, view) for view in like if view.rank == len(shape)}
-    orders.discard(None)
-    order = orders.pop() if len(orders) == 1 else tuple(range(len(shape)))
-    assert order is not None
-    base = build.alloc(tuple(shape[axis] for axis in order), dtype, name)
-    return Array(permute(base, tuple(order.index(axis) for axis in range(len(shape)))), dtype)
-
-
-def memory_order(build: Builder, view: View) -> tuple[int, ...] | None:
-    """The axes of a view from slowest to fastest in memory; None where all orders are alike or it is not known."""
-    container = build.container(view.container)
-    dims = range(len(view.axes))
-    ordered = dims if container.layout is not Layout.F else reversed(dims)
-    order = [axis for d in ordered for axis, _ in view.axes[d].terms]
-    missing = [axis for axis in range(view.rank) if axis not in order]
-    if len([axis for axis in range(view.rank) if view.shape[axis] is not _ONE]) <= 1:
-        return None
-    if len(set(order)) != len(order) or any(view.shape[axis] is not _ONE for axis in missing):
-        return None
-    return (*missing, *order)
+    axes = order(build, like, len(shape))
+    base = build.alloc(tuple(shape[axis] for axis in axes), dtype, name)
+    return Array(permute(base, tuple(axes.index(axis) for axis in range(len(shape)))), dtype)
 
 
 def permute(view: View, axes: tuple[int, ...]) -> View:
@@ -294,6 +286,10 @@ def broadcast_to(build: Builder, view: View, shape: tuple[Index, ...]) -> View:
 
 def store(build: Builder, target: Array, value: Scalar | Array) -> None:
     """`target[...] = value`, with NumPy's unsafe cast; the value is read before the target is written."""
+    used = {number for axis in target.view.axes for number, _ in axis.terms}
+    if any(extent is not _ONE and axis not in used for axis, extent in enumerate(target.shape)):
+        build.leave("assignment destination is read-only")  # what np.broadcast_to gives
+        return
     if target.rank == 0:
         expr = scalar_expr(build, value)
         build.write(target.view.at(()), cast(expr, target.dtype))

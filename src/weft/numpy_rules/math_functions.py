@@ -120,17 +120,17 @@ def _register() -> None:
         rule = _unary_rule(name)
         rule.__doc__ = f"`math.{name}(x)`."
         argument = "1.5" if name == "acosh" else "0.5"
-        numpy_rule(f"math.{name}", samples=(f"math.{name}(v={argument})", f"math.{name}(v=np.float32(1))"))(rule)
+        numpy_rule(f"math.{name}", samples=(f"math.{name}(v({argument}))", f"math.{name}(v(np.float32(1)))"))(rule)
     for name in _BINARY:
         rule = _binary_rule(name)
         rule.__doc__ = f"`math.{name}(x, y)`."
-        numpy_rule(f"math.{name}", samples=(f"math.{name}(v=2.5, v=1.5)", f"math.{name}(v=3, v=2)"))(rule)
+        numpy_rule(f"math.{name}", samples=(f"math.{name}(v(2.5), v(1.5))", f"math.{name}(v(3), v(2))"))(rule)
 
 
 _register()
 
 
-@numpy_rule("math.log", samples=("math.log(v=2.5)", "math.log(v=8, v=2)"))
+@numpy_rule("math.log", samples=("math.log(v(2.5))", "math.log(v(8), v(2))"))
 def lower_log(build: Builder, x: Operand, base: Given = None, /) -> Operand:
     """With a base, a quotient of two logarithms."""
     result = _log(build, x)
@@ -180,11 +180,13 @@ def _register_integers() -> None:
     for name in ("floor", "ceil", "trunc"):
         rule = _integer_rule(name)
         rule.__doc__ = f"`math.{name}(x)`: a Python int."
-        numpy_rule(f"math.{name}", samples=(f"math.{name}(v=2.5)", f"math.{name}(v=-2.5)", f"math.{name}(v=7)"))(rule)
+        numpy_rule(f"math.{name}", samples=(f"math.{name}(v(2.5))", f"math.{name}(v(-2.5))", f"math.{name}(v(7))"))(
+            rule
+        )
     for name in ("isnan", "isinf", "isfinite"):
         rule = _predicate_rule(name)
         rule.__doc__ = f"`math.{name}(x)`."
-        numpy_rule(f"math.{name}", samples=(f"math.{name}(v=2.5)", f"math.{name}(v=np.inf)"))(rule)
+        numpy_rule(f"math.{name}", samples=(f"math.{name}(v(2.5))", f"math.{name}(v(np.inf))"))(rule)
 
 
 _register_integers()

@@ -25,7 +25,8 @@ from weft.numpy_rules.arrays import (
 from weft.numpy_rules.builder import Builder
 from weft.numpy_rules.elementwise import apply_ufunc, broadcast_shapes, broadcast_to, permute, resolve, store
 from weft.numpy_rules.indexing import insert_axis
-from weft.numpy_rules.reductions import reduce_with, squared_modulus
+from weft.numpy_rules.moments import squared_modulus
+from weft.numpy_rules.reductions import reduce_with
 from weft.numpy_rules.registry import numpy_rule
 from weft.numpy_rules.reshaping import flat_array, product, reshaped
 from weft.numpy_rules.values import Array, Operand, Scalar, Static
@@ -116,7 +117,7 @@ def matrix_product(build: Builder, left: Array, right: Array, name: str = "matmu
         "dot(i4[2, 3, 4], f8[4])",
         "dot(f8[2, 3, 4], f8[5, 4, 2])",
         "dot(f8[4], f8[5, 4, 2])",
-        "dot(f8[], f4[3])",
+        "dot(f8[()], f4[3])",
     ),
 )
 def lower_dot(build: Builder, a: Operand, b: Operand, /, out: Given = None) -> Operand:

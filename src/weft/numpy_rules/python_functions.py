@@ -24,10 +24,12 @@ from weft.numpy_rules.scalars import compare, convert, int_expr, python_unary, t
 from weft.numpy_rules.type_conversions import python_cast
 from weft.numpy_rules.values import Array, Either, Instance, Operand, Range, Scalar, Static, Tuple
 
-ZERO, ONE = const_index(0), const_index(1)
+_PYTHON_CLASSES: dict[ScalarType, type[Any]] = {PY_BOOL: bool, PY_INT: int, PY_FLOAT: float, PY_COMPLEX: complex}
 
 
-@numpy_rule("builtins.abs", samples=("abs(f8[3, 4])", "abs(v=-3)", "abs(v=-2.5)", "abs(v=np.int32(-3))", "abs(c8[3])"))
+@numpy_rule(
+    "builtins.abs", samples=("abs(f8[3, 4])", "abs(v(-3))", "abs(v(-2.5))", "abs(v(np.int32(-3)))", "abs(c8[3])")
+)
 def lower_abs(build: Builder, x: Operand, /) -> Operand:
     """`abs(x)`: of Python numbers Python's, else the ufunc."""
     data = number(build, x)
@@ -39,7 +41,7 @@ def lower_abs(build: Builder, x: Operand, /) -> Operand:
 # -- conversions ------------------------------------------------------------------------------------------------------
 
 
-@numpy_rule("builtins.int", samples=("int(v=2.7)", "int(v=-2.7)", "int(v=np.float32(3.5))", "int(v=True)", "int()"))
+@numpy_rule("builtins.int", samples=("int(v(2.7))", "int(v(-2.7))", "int(v(np.float32(3.5)))", "int(v(True))", "int()"))
 def lower_int(build: Builder, x: Operand | int = 0, /) -> Operand:
     """Towards zero; beyond int64, and for inf and nan, Python takes over."""
     if isinstance(x, int):
@@ -63,7 +65,7 @@ def python_number_expr(build: Builder, data: Scalar, type_: ScalarType) -> Expr:
     return python_cast(data.expr, type_)
 
 
-@numpy_rule("builtins.float", samples=("float(v=3)", "float(v=np.float32(0.1))", "float(f8[])", "float(v=True)"))
+@numpy_rule("builtins.float", samples=("float(v(3))", "float(v(np.float32(0.1)))", "float(f8[()])", "float(v(True))"))
 def lower_float(build: Builder, x: Operand | float = 0.0, /) -> Operand:
     """A Python float."""
     if isinstance(x, int | float):
@@ -79,7 +81,7 @@ def lower_float(build: Builder, x: Operand | float = 0.0, /) -> Operand:
     return Scalar(python_number_expr(build, data, PY_FLOAT))
 
 
-@numpy_rule("builtins.complex", samples=("complex(v=2.5, v=1)", "complex(v=3)", "complex(v=1j)"))
+@numpy_rule("builtins.complex", samples=("complex(v(2.5), v(1))", "complex(v(3))", "complex(v(1j))"))
 def lower_complex(build: Builder, real: Operand | int = 0, imag: Given = None) -> Operand:
     """A Python complex number of one or two parts."""
     first = Scalar(const_index(real)) if isinstance(real, int) else scalar_of(build, real)
@@ -92,7 +94,7 @@ def lower_complex(build: Builder, real: Operand | int = 0, imag: Given = None) -
     return Scalar(build.let(op("complex", parts, PY_COMPLEX), "z"))
 
 
-@numpy_rule("builtins.bool", samples=("bool(v=3)", "bool(v=0.0)", "bool(v=np.float32(2))", "bool()"))
+@numpy_rule("builtins.bool", samples=("bool(v(3))", "bool(v(0.0))", "bool(v(np.float32(2)))", "bool()"))
 def lower_bool(build: Builder, x: Operand | bool = False, /) -> Operand:
     """The truth of an object."""
     return Scalar(const(x, PY_BOOL)) if isinstance(x, bool) else Scalar(as_bool(build, x))
@@ -109,7 +111,7 @@ def as_bool(build: Builder, operand: Operand) -> Expr:
             return python_cast(truth(build, scalar_of(build, other)), PY_BOOL)
 
 
-@numpy_rule("builtins.round", samples=("round(v=2.5)", "round(v=-3.5)", "round(v=7)", "round(v=np.float64(1.5))"))
+@numpy_rule("builtins.round", samples=("round(v(2.5))", "round(v(-3.5))", "round(v(7))", "round(v(np.float64(1.5)))"))
 def lower_round(build: Builder, number: Operand, ndigits: Given = None) -> Operand:
     """Half to even, a Python int."""
     if not is_none(ndigits):
@@ -125,19 +127,19 @@ def lower_round(build: Builder, number: Operand, ndigits: Given = None) -> Opera
 # -- arithmetic -------------------------------------------------------------------------------------------------------
 
 
-@numpy_rule("builtins.divmod", samples=("divmod(v=7, v=3)", "divmod(v=-7.5, v=2.0)", "divmod(i4[4], 3)"))
+@numpy_rule("builtins.divmod", samples=("divmod(v(7), v(3))", "divmod(v(-7.5), v(2.0))", "divmod(i4[4], 3)"))
 def lower_divmod(build: Builder, x: Operand, y: Operand, /) -> Operand:
     """`(x // y, x % y)`."""
     return Tuple((arithmetic(build, "floor_divide", x, y), arithmetic(build, "remainder", x, y)))
 
 
-@numpy_rule("builtins.pow", samples=("pow(v=2, v=5)", "pow(v=2.5, v=2.0)", "pow(f8[3]+0.5, 2)"))
+@numpy_rule("builtins.pow", samples=("pow(v(2), v(5))", "pow(v(2.5), v(2.0))", "pow(f8[3]+0.5, 2)"))
 def lower_pow(build: Builder, base: Operand, exp: Operand) -> Operand:
     """`base ** exp`."""
     return arithmetic(build, "power", base, exp)
 
 
-@numpy_rule("builtins.sum", samples=("sum((v=1, v=2.5, 3))", "sum([f8[3], f8[3]])", "sum((), 2.5)"))
+@numpy_rule("builtins.sum", samples=("sum((v(1), v(2.5), 3))", "sum([f8[3], f8[3]])", "sum((), 2.5)"))
 def lower_sum(build: Builder, iterable: Operand, /, start: Operand | int = 0) -> Operand:
     """Of a tuple or list of known length, one after the other."""
     total: Operand = Scalar(const_index(start)) if isinstance(start, int) else start
@@ -157,13 +159,15 @@ def _items(build: Builder, operand: Operand, instead: str) -> tuple[Operand, ...
 # -- smallest and largest ---------------------------------------------------------------------------------------------
 
 
-@numpy_rule("builtins.min", samples=("min(v=3, v=2)", "min(v=2.5, v=1.5, v=2.0)", "min((v=3, v=2))", "min(v=2, v=2.5)"))
+@numpy_rule(
+    "builtins.min", samples=("min(v(3), v(2))", "min(v(2.5), v(1.5), v(2.0))", "min((v(3), v(2)))", "min(v(2), v(2.5))")
+)
 def lower_min(build: Builder, first: Operand, /, *others: Operand) -> Operand:
     """One of the operands: a later one only if it is smaller."""
     return _extreme(build, "less", (first, *others))
 
 
-@numpy_rule("builtins.max", samples=("max(v=3, v=2)", "max(v=0.0, v=np.float64(1.5))", "max([v=3, v=2, 5])"))
+@numpy_rule("builtins.max", samples=("max(v(3), v(2))", "max(v(0.0), v(np.float64(1.5)))", "max([v(3), v(2), 5])"))
 def lower_max(build: Builder, first: Operand, /, *others: Operand) -> Operand:
     """One of the operands: a later one only if it is larger."""
     return _extreme(build, "greater", (first, *others))
@@ -236,26 +240,26 @@ def lower_len(build: Builder, obj: Operand, /) -> Operand:
             raise build.error("E273", "len() of this object is not compiled")
 
 
-@numpy_rule("builtins.tuple", samples=("tuple([1, v=2.5])", "tuple()"))
+@numpy_rule("builtins.tuple", samples=("tuple([1, v(2.5)])", "tuple()"))
 def lower_tuple(build: Builder, iterable: Operand | tuple[()] = (), /) -> Operand:
     """A tuple of the same items."""
     return Tuple(()) if isinstance(iterable, tuple) else Tuple(_items(build, iterable, "the array itself"))
 
 
-@numpy_rule("builtins.list", samples=("list((1, v=2.5))", "list()"))
+@numpy_rule("builtins.list", samples=("list((1, v(2.5)))", "list()"))
 def lower_list(build: Builder, iterable: Operand | tuple[()] = (), /) -> Operand:
     """A list of the same items."""
     items = () if isinstance(iterable, tuple) else _items(build, iterable, "the array itself")
     return Tuple(items, is_list=True)
 
 
-@numpy_rule("builtins.any", samples=("any((v=0, v=2.5))", "any(())", "any([v=0, False])"))
+@numpy_rule("builtins.any", samples=("any((v(0), v(2.5)))", "any(())", "any([v(0), False])"))
 def lower_any(build: Builder, iterable: Operand, /) -> Operand:
     """Whether some item is true; the items are numbers, so asking them all changes nothing."""
     return _combine(build, "logical_or", iterable, "np.any")
 
 
-@numpy_rule("builtins.all", samples=("all((v=0, v=2.5))", "all(())", "all([v=1, True])"))
+@numpy_rule("builtins.all", samples=("all((v(0), v(2.5)))", "all(())", "all([v(1), True])"))
 def lower_all(build: Builder, iterable: Operand, /) -> Operand:
     """Whether every item is true."""
     return _combine(build, "logical_and", iterable, "np.all")
@@ -287,18 +291,17 @@ def lower_isinstance(build: Builder, obj: Operand, classinfo: Operand, /) -> Ope
         raise PythonRaises("isinstance() arg 2 must be a type") from None
 
 
-def class_of(operand: Operand) -> type | None:
+def class_of(operand: Operand) -> type[Any] | None:
     """The Python class of an operand."""
     match operand:
-        case Scalar():
-            sample: Any = operand.type.dtype.numpy.type(0)
-            return type(sample.item() if operand.type.python else sample)
+        case Scalar(expr=expr):
+            return _PYTHON_CLASSES[expr.type] if expr.type.python else expr.type.dtype.numpy.type
         case Array():
             return np.ndarray
         case Tuple():
             return list if operand.is_list else tuple
         case Static(value=value):
-            return type(value)
+            return value.__class__
         case Instance(cls=cls):
             return cls
         case _:

@@ -12,8 +12,8 @@ from functools import cache
 
 import numpy as np
 
-from weft.ir.dtypes import DType, ScalarType
-from weft.ir.exprs import Expr, Index, const_index, op
+from weft.ir.dtypes import DType
+from weft.ir.exprs import Expr, const_index
 from weft.ir.nodes import Reduce, Scan, View
 from weft.numpy_rules.arguments import (
     Flag,
@@ -24,14 +24,12 @@ from weft.numpy_rules.arguments import (
     static_axis,
     static_bool,
     static_dtype,
-    static_int,
 )
 from weft.numpy_rules.arrays import (
     as_array,
     as_data,
     bool_expr,
     convert_array,
-    convert_data,
     copy_array,
     data_dtype,
     guard_assignable,
@@ -59,7 +57,8 @@ def _reduced_type(name: str, dtype: DType) -> np.dtype[np.generic]:
     return np.asarray(ufunc_.reduce(np.ones(1, dtype.numpy))).dtype
 
 
-def _axes(build: Builder, axis: Operand | int | None, rank: int) -> tuple[int, ...]:
+def axes_of(build: Builder, axis: Operand | int | None, rank: int) -> tuple[int, ...]:
+    """The axes to reduce, counted from the front; all of them for None."""
     axes = static_axes(build, axis, rank)
     return tuple(range(rank)) if axes is None else tuple(sorted(axes))
 
@@ -139,7 +138,7 @@ def reduce_with(
     if name not in _REDUCIBLE:
         raise build.error("E240", f"np.{name}.reduce is not compiled", "write the loop")
     array = as_array(build, a)
-    axes = _axes(build, axis, array.rank)
+    axes = axes_of(build, axis, array.rank)
     keep = static_bool(build, keepdims, "keepdims")
     target = static_dtype(build, dtype) or known_dtype(build, _reduced_type(name, array.dtype))
     if name in ("minimum", "maximum") and target.kind == "c":
@@ -166,7 +165,7 @@ def _with_initial(
     return ufunc(build, name, scalar_or_array(build, result), start)
 
 
-def _deliver(build: Builder, result: Array | Scalar, out: Given) -> Operand:
+def deliver(build: Builder, result: Array | Scalar, out: Given) -> Operand:
     """The result, or `out` with the result in it."""
     if out is None or is_none(out):
         return result
@@ -211,7 +210,7 @@ def lower_sum(
     initial: Given = None,
 ) -> Operand:
     """Small integers sum up in 64 bits."""
-    return _deliver(build, reduce_with(build, "add", a, axis, dtype, keepdims, initial), out)
+    return deliver(build, reduce_with(build, "add", a, axis, dtype, keepdims, initial), out)
 
 
 @numpy_rule(
@@ -229,7 +228,7 @@ def lower_prod(
     initial: Given = None,
 ) -> Operand:
     """Small integers multiply in 64 bits."""
-    return _deliver(build, reduce_with(build, "multiply", a, axis, dtype, keepdims, initial), out)
+    return deliver(build, reduce_with(build, "multiply", a, axis, dtype, keepdims, initial), out)
 
 
 @numpy_rule(
@@ -247,7 +246,7 @@ def lower_max(
     initial: Given = None,
 ) -> Operand:
     """NaN wins; an empty maximum raises."""
-    return _deliver(build, reduce_with(build, "maximum", a, axis, None, keepdims, initial), out)
+    return deliver(build, reduce_with(build, "maximum", a, axis, None, keepdims, initial), out)
 
 
 @numpy_rule(
@@ -265,7 +264,7 @@ def lower_min(
     initial: Given = None,
 ) -> Operand:
     """NaN wins; an empty minimum raises."""
-    return _deliver(build, reduce_with(build, "minimum", a, axis, None, keepdims, initial), out)
+    return deliver(build, reduce_with(build, "minimum", a, axis, None, keepdims, initial), out)
 
 
 @numpy_rule("numpy.ptp", samples=("ptp(f8[3, 4])", "ptp(i4[3, 4], axis=1)"))
@@ -274,19 +273,19 @@ def lower_ptp(build: Builder, a: Operand, axis: Given = None, out: Given = None,
     array = as_array(build, a)
     high = reduce_with(build, "maximum", array, axis, None, keepdims)
     low = reduce_with(build, "minimum", array, axis, None, keepdims)
-    return _deliver(build, ufunc(build, "subtract", high, low), out)
+    return deliver(build, ufunc(build, "subtract", high, low), out)
 
 
 @numpy_rule("numpy.any", "ndarray.any", samples=("any(b1[3, 4])", "any(f8[3, 4], axis=0)", "any(i4[0])"))
 def lower_any(build: Builder, a: Operand, axis: Given = None, out: Given = None, keepdims: Flag = False) -> Operand:
     """Whether some element is true."""
-    return _deliver(build, reduce_with(build, "logical_or", a, axis, None, keepdims), out)
+    return deliver(build, reduce_with(build, "logical_or", a, axis, None, keepdims), out)
 
 
 @numpy_rule("numpy.all", "ndarray.all", samples=("all(b1[3, 4])", "all(f8[3, 4], axis=1, keepdims=True)"))
 def lower_all(build: Builder, a: Operand, axis: Given = None, out: Given = None, keepdims: Flag = False) -> Operand:
     """Whether every element is true."""
-    return _deliver(build, reduce_with(build, "logical_and", a, axis, None, keepdims), out)
+    return deliver(build, reduce_with(build, "logical_and", a, axis, None, keepdims), out)
 
 
 @numpy_rule("numpy.count_nonzero", samples=("count_nonzero(f8[3, 4])", "count_nonzero(b1[3, 4], axis=0)"))
@@ -306,7 +305,7 @@ def lower_argmax(
     build: Builder, a: Operand, axis: Given = None, out: Given = None, *, keepdims: Flag = False
 ) -> Operand:
     """The first position of the largest element."""
-    return _deliver(build, _position(build, "argmax", a, axis, keepdims), out)
+    return deliver(build, _position(build, "argmax", a, axis, keepdims), out)
 
 
 @numpy_rule("numpy.argmin", "ndarray.argmin", samples=("argmin(f8[3, 4])", "argmin(f4[3, 4], axis=1, keepdims=True)"))
@@ -314,7 +313,7 @@ def lower_argmin(
     build: Builder, a: Operand, axis: Given = None, out: Given = None, *, keepdims: Flag = False
 ) -> Operand:
     """The first position of the smallest element."""
-    return _deliver(build, _position(build, "argmin", a, axis, keepdims), out)
+    return deliver(build, _position(build, "argmin", a, axis, keepdims), out)
 
 
 def _position(build: Builder, name: str, a: Operand, axis: Given, keepdims: Flag) -> Array | Scalar:
@@ -335,124 +334,6 @@ def _position(build: Builder, name: str, a: Operand, axis: Given, keepdims: Flag
     build.emit(node)
     back = tuple(range(rank)) if is_none(axis) else axes
     return scalar_or_array(build, _finish(build, result, back, keep))
-
-
-# -- moments ----------------------------------------------------------------------------------------------------------
-
-
-def _count(build: Builder, array: Array, axes: tuple[int, ...]) -> Index:
-    """How many elements go into each result; empty ones are left to Python, which warns."""
-    guard_not_empty(build, array.view, axes, "mean of an empty slice")
-    total = ONE
-    for axis in axes:
-        total = total * array.shape[axis]
-    return total
-
-
-def _numpy_int(count: Index) -> Scalar:
-    return Scalar(cast(count, DType.INT64))
-
-
-def _mean(
-    build: Builder, array: Array, axes: tuple[int, ...], dtype: DType | None, *, keepdims: bool
-) -> Array | Scalar:
-    """The sum over the count: divided as NumPy's types say, then back in the type of the sum."""
-    count = _count(build, array, axes)
-    target = dtype or (DType.FLOAT64 if array.dtype.kind in "biu" else array.dtype)
-    total = scalar_or_array(build, reduce_array(build, "add", array, axes, target, keepdims=keepdims))
-    return convert_data(build, ufunc(build, "divide", total, _numpy_int(count)), target)
-
-
-@numpy_rule(
-    "numpy.mean",
-    "ndarray.mean",
-    samples=(
-        "mean(f8[3, 4])",
-        "mean(f4[3, 4], axis=0)",
-        "mean(i4[3, 4], axis=1, keepdims=True)",
-        "mean(f4[5], dtype=np.float64)",
-        "mean(c8[3, 2], axis=0)",
-        "mean(b1[5])",
-    ),
-)
-def lower_mean(
-    build: Builder, a: Operand, axis: Given = None, dtype: Given = None, out: Given = None, keepdims: Flag = False
-) -> Operand:
-    """Integers are averaged in float64, float32 in float32."""
-    array = as_array(build, a)
-    axes = _axes(build, axis, array.rank)
-    keep = static_bool(build, keepdims, "keepdims")
-    return _deliver(build, _mean(build, array, axes, static_dtype(build, dtype), keepdims=keep), out)
-
-
-def _variance(
-    build: Builder, a: Operand, axis: Given, dtype: Given, ddof: Operand | int, keepdims: Flag
-) -> Array | Scalar:
-    """Two passes: the mean, then the mean of the squared distances to it."""
-    array = as_array(build, a)
-    axes = _axes(build, axis, array.rank)
-    keep = static_bool(build, keepdims, "keepdims")
-    removed = static_int(build, ddof, "ddof")
-    wanted = static_dtype(build, dtype)
-    target = wanted or (DType.FLOAT64 if array.dtype.kind in "biu" else array.dtype)
-    mean = _mean(build, array, axes, target, keepdims=True)
-    squares = squared_modulus(build, as_array(build, ufunc(build, "subtract", array, mean)))
-    count = _count(build, array, axes) - removed
-    build.guard_nonnegative(count - 1, "degrees of freedom <= 0")
-    if wanted is None:
-        target = DType.FLOAT64 if array.dtype.kind in "biu" else squares.dtype
-    total = scalar_or_array(build, reduce_array(build, "add", squares, axes, target, keepdims=keep))
-    return convert_data(build, ufunc(build, "divide", total, _numpy_int(count)), target)
-
-
-def squared_modulus(build: Builder, array: Array) -> Array:
-    """`|x|**2` of every element."""
-    if array.dtype.kind != "c":
-        return as_array(build, ufunc(build, "square", array))
-    dtype = DType.FLOAT32 if array.dtype is DType.COMPLEX64 else DType.FLOAT64
-    type_ = ScalarType(dtype)
-
-    def modulus(x: Expr) -> Expr:
-        real, imaginary = op("real", (x,), type_), op("imag", (x,), type_)
-        return op("add", (op("multiply", (real, real), type_), op("multiply", (imaginary, imaginary), type_)), type_)
-
-    return map_array(build, array, dtype, modulus, "sq")
-
-
-@numpy_rule(
-    "numpy.var",
-    "ndarray.var",
-    samples=("var(f8[3, 4])", "var(f4[3, 4], axis=0, ddof=1)", "var(i4[3, 4], axis=1, keepdims=True)", "var(c16[5])"),
-)
-def lower_var(
-    build: Builder,
-    a: Operand,
-    axis: Given = None,
-    dtype: Given = None,
-    out: Given = None,
-    ddof: Operand | int = 0,
-    keepdims: Flag = False,
-) -> Operand:
-    """Two-pass, as NumPy."""
-    return _deliver(build, _variance(build, a, axis, dtype, ddof, keepdims), out)
-
-
-@numpy_rule(
-    "numpy.std",
-    "ndarray.std",
-    samples=("std(f8[3, 4])", "std(f4[3, 4], axis=0)", "std(u1[3, 4], axis=1, ddof=1)"),
-)
-def lower_std(
-    build: Builder,
-    a: Operand,
-    axis: Given = None,
-    dtype: Given = None,
-    out: Given = None,
-    ddof: Operand | int = 0,
-    keepdims: Flag = False,
-) -> Operand:
-    """The square root of the variance."""
-    return _deliver(build, ufunc(build, "sqrt", _variance(build, a, axis, dtype, ddof, keepdims)), out)
 
 
 # -- running sums -----------------------------------------------------------------------------------------------------
@@ -493,10 +374,10 @@ def accumulate(build: Builder, name: str, a: Operand, axis: Operand | int | None
 )
 def lower_cumsum(build: Builder, a: Operand, axis: Given = None, dtype: Given = None, out: Given = None) -> Operand:
     """Running sums along an axis, or of the flattened array."""
-    return _deliver(build, accumulate(build, "add", a, axis, dtype), out)
+    return deliver(build, accumulate(build, "add", a, axis, dtype), out)
 
 
 @numpy_rule("numpy.cumprod", "ndarray.cumprod", samples=("cumprod(f8[3, 4])", "cumprod(i4[3, 4], axis=-1)"))
 def lower_cumprod(build: Builder, a: Operand, axis: Given = None, dtype: Given = None, out: Given = None) -> Operand:
     """Running products along an axis, or of the flattened array."""
-    return _deliver(build, accumulate(build, "multiply", a, axis, dtype), out)
+    return deliver(build, accumulate(build, "multiply", a, axis, dtype), out)

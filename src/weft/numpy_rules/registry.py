@@ -5,7 +5,7 @@ the first operand), "ndarray.T" (attributes), "math.sqrt", "builtins.abs". Its s
 does not have is refused with a caret. Parameters annotated `Operand` take any operand; a missing one takes the default,
 which may be any Python object and arrives as it is. `samples` drive the test against NumPy.
 
-It is filled by the explicit import list in `all_rules` and read-only after.
+It is filled by the explicit list of families and read-only after.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, wraps
+from importlib import import_module
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
@@ -33,6 +34,21 @@ class RuleEntry:
 
 
 _ENTRIES: dict[str, RuleEntry] = {}
+_FAMILIES = (
+    "array_attributes",
+    "creation",
+    "diagonals",
+    "joining",
+    "math_functions",
+    "moments",
+    "products",
+    "python_functions",
+    "reductions",
+    "sequences",
+    "shapes",
+    "type_conversions",
+    "ufuncs",
+)
 
 
 def numpy_rule(*names: str, samples: tuple[str, ...] = ()) -> Callable[[Rule], Rule]:
@@ -58,20 +74,8 @@ def numpy_rule(*names: str, samples: tuple[str, ...] = ()) -> Callable[[Rule], R
 @cache
 def all_rules() -> MappingProxyType[str, RuleEntry]:
     """Every rule by name."""
-    from weft.numpy_rules import (  # noqa: F401
-        array_attributes,
-        creation,
-        diagonals,
-        math_functions,
-        products,
-        python_functions,
-        reductions,
-        sequences,
-        shapes,
-        type_conversions,
-        ufuncs,
-    )
-
+    for family in _FAMILIES:
+        import_module(f"weft.numpy_rules.{family}")
     return MappingProxyType(_ENTRIES)
 
 

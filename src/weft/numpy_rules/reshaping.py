@@ -150,33 +150,36 @@ def _split(view: View, axis: int, extents: Shape) -> View:
 def _merge(build: Builder, view: View, lead: int, stop: int, middle: Shape) -> View | None:
     """Axes that are whole neighbouring dimensions of a dense container, replaced in an ALIAS of it."""
     container = build.container(view.container)
-    first = _run_of_dimensions(view, container, lead, stop)
-    if first is None or not is_dense(container):
+    run = _run_of_dimensions(view, container, lead, stop)
+    if run is None or not is_dense(container):
         return None
-    count = stop - lead
-    alias = alias_container(build, container, (*container.shape[:first], *middle, *container.shape[first + count :]))
-    shift = len(middle) - count
+    first, last = run
+    alias = alias_container(build, container, (*container.shape[:first], *middle, *container.shape[last + 1 :]))
+    shift = len(middle) - (stop - lead)
 
     def moved(axis: Axis) -> Axis:
         return Axis(axis.offset, tuple((n + shift * (n >= stop), step) for n, step in axis.terms))
 
     fresh = tuple(Axis(ZERO, ((lead + k, ONE),)) for k in range(len(middle)))
-    axes = (*map(moved, view.axes[:first]), *fresh, *map(moved, view.axes[first + count :]))
+    axes = (*map(moved, view.axes[:first]), *fresh, *map(moved, view.axes[last + 1 :]))
     return View(alias.name, (*view.shape[:lead], *middle, *view.shape[stop:]), axes)
 
 
-def _run_of_dimensions(view: View, container: Container, lead: int, stop: int) -> int | None:
-    """The container dimension of axis `lead`, if the axes up to `stop` are it and its successors, each whole."""
-    plain = [
-        next((d for d, axis in enumerate(view.axes) if axis == Axis(ZERO, ((number, ONE),))), None)
-        for number in range(lead, stop)
-    ]
-    first = plain[0]
-    if first is None or plain != list(range(first, first + stop - lead)):
-        return None
-    whole = all(view.shape[lead + k] is container.shape[first + k] for k in range(stop - lead))
-    used = [number for axis in view.axes for number, _ in axis.terms]
-    return first if whole and all(used.count(number) == 1 for number in range(lead, stop)) else None
+def _run_of_dimensions(view: View, container: Container, lead: int, stop: int) -> tuple[int, int] | None:
+    """First and last container dimension of the axes `lead` up to `stop`, if those are neighbours, each whole.
+
+    Dimensions of length 1 between them do not matter.
+    """
+    found: list[int] = []
+    for number in range(lead, stop):
+        plain = Axis(ZERO, ((number, ONE),))
+        dimension = next((d for d, axis in enumerate(view.axes) if axis == plain), None)
+        used = sum(term == number for axis in view.axes for term, _ in axis.terms)
+        if dimension is None or used != 1 or view.shape[number] is not container.shape[dimension]:
+            return None
+        found.append(dimension)
+    between = [d for d in range(found[0], found[-1] + 1) if container.shape[d] is not ONE]
+    return (found[0], found[-1]) if between == found else None
 
 
 def is_dense(container: Container) -> bool:

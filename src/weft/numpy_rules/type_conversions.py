@@ -12,11 +12,11 @@ import numpy as np
 
 from weft.ir.dtypes import PY_BOOL, PY_COMPLEX, PY_FLOAT, PY_INT, DType, ScalarType
 from weft.ir.exprs import Const, Expr, const, const_index, op
-from weft.numpy_rules.arguments import Given, PythonRaises, is_none
+from weft.numpy_rules.arguments import Given, PythonRaises, is_none, static_dtype
 from weft.numpy_rules.arrays import (
     as_array,
     as_data,
-    copy_array,
+    convert_array,
     guard_assignable,
     map_array,
     read_scalar,
@@ -26,7 +26,7 @@ from weft.numpy_rules.builder import Builder
 from weft.numpy_rules.elementwise import cast, fill
 from weft.numpy_rules.registry import Rule, numpy_rule
 from weft.numpy_rules.scalars import int_expr
-from weft.numpy_rules.values import Array, Operand, Scalar
+from weft.numpy_rules.values import Array, Operand, Scalar, Static
 
 PYTHON_TYPES = {"b": PY_BOOL, "i": PY_INT, "u": PY_INT, "f": PY_FLOAT, "c": PY_COMPLEX}
 
@@ -47,7 +47,7 @@ def convert_type(build: Builder, operand: Operand, dtype: DType) -> Operand:
     """`np.<dtype>(operand)`."""
     data = as_data(build, operand)
     if isinstance(data, Array) and data.rank > 0:
-        return copy_array(build, data, dtype)
+        return convert_array(build, data, dtype)
     if isinstance(data, Array):
         data = read_scalar(build, data)
     if not data.type.python and data.type.dtype.kind == "c" and dtype.kind in "iuf":
@@ -146,7 +146,7 @@ def _array_part(build: Builder, name: str, array: Array) -> Array:
 # -- Python numbers from NumPy's --------------------------------------------------------------------------------------
 
 
-@numpy_rule("ndarray.item", "scalar.item", samples=("item(f8[])",))
+@numpy_rule("ndarray.item", "scalar.item", samples=("item(f8[()])",))
 def lower_item(build: Builder, a: Operand, position: Given = None, /) -> Operand:
     """`a.item()`: a Python number; of a 0-d array or a scalar."""
     if not is_none(position):
@@ -211,3 +211,30 @@ def lower_is_integer(build: Builder, a: Operand, /) -> Operand:
     whole = op("equal", (op("floor", (data.expr,), data.type), data.expr), PY_BOOL)
     finite = op("isfinite", (data.expr,), PY_BOOL)
     return Scalar(op("logical_and", (whole, finite), PY_BOOL))
+
+
+# -- types themselves -------------------------------------------------------------------------------------------------
+
+
+@numpy_rule("numpy.dtype", samples=("dtype(np.float32)", "dtype('i4')"))
+def lower_dtype(build: Builder, dtype: Operand, /) -> Operand:
+    """A dtype object, known at compile time."""
+    return Static((static_dtype(build, dtype) or DType.FLOAT64).numpy)
+
+
+@numpy_rule("numpy.finfo")
+def lower_finfo(build: Builder, dtype: Operand, /) -> Operand:
+    """The limits of a float type, known at compile time."""
+    kind = static_dtype(build, dtype)
+    if kind is None or kind.kind not in "fc":
+        raise PythonRaises("data type not inexact")
+    return Static(np.finfo(kind.value))
+
+
+@numpy_rule("numpy.iinfo")
+def lower_iinfo(build: Builder, dtype: Operand, /) -> Operand:
+    """The limits of an integer type, known at compile time."""
+    kind = static_dtype(build, dtype)
+    if kind is None or kind.kind not in "iu":
+        raise PythonRaises("Invalid integer data type")
+    return Static(np.iinfo(kind.value))

@@ -106,6 +106,7 @@ class Function:
 
     tree: ast.FunctionDef | ast.Lambda
     home: Any
+    defaults: tuple[Operand, ...] = ()  # where they are more than constants
 
 
 @dataclass(frozen=True, slots=True)

@@ -95,6 +95,7 @@ class RecipeOp(IntEnum):
     LIST = 10  # n item...
     UNION = 11  # s n (len item)... out[s].i selects the item
     UNBOUND = 12  #                 the marker object for a name that has no value
+    VIEW = 13  # s dtype ndim       as ARRAY, but never the very object of an argument
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,11 +122,12 @@ class Scalar:
 
 @dataclass(frozen=True, slots=True)
 class Array:
-    """An array the kernel stored in `out[out]`."""
+    """An array the kernel stored in `out[out]`. `fresh`: a new object, even where it is all of an argument."""
 
     out: int
     dtype: str
     ndim: int
+    fresh: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,8 +172,8 @@ def flatten_recipe(recipe: Recipe) -> list[int]:
             if kind in _PY_SCALARS:
                 return [_PY_SCALARS[kind], out]
             return [RecipeOp.NP_SCALAR, out, DTYPE_INDEX[kind]]
-        case Array(out=out, dtype=dtype, ndim=ndim):
-            return [RecipeOp.ARRAY, out, DTYPE_INDEX[dtype], ndim]
+        case Array(out=out, dtype=dtype, ndim=ndim, fresh=fresh):
+            return [RecipeOp.VIEW if fresh else RecipeOp.ARRAY, out, DTYPE_INDEX[dtype], ndim]
         case Sequence(items=items, is_list=is_list):
             words: list[int] = [RecipeOp.LIST if is_list else RecipeOp.TUPLE, len(items)]
             for item in items:
@@ -312,8 +314,8 @@ def _recipe_to_json(recipe: Recipe) -> list[Any]:
             return ["slot", slot]
         case Scalar(out=out, kind=kind):
             return ["scalar", out, kind]
-        case Array(out=out, dtype=dtype, ndim=ndim):
-            return ["array", out, dtype, ndim]
+        case Array(out=out, dtype=dtype, ndim=ndim, fresh=fresh):
+            return ["array", out, dtype, ndim, fresh]
         case Sequence(items=items, is_list=is_list):
             return ["list" if is_list else "tuple", *(_recipe_to_json(item) for item in items)]
         case Union(tag=tag, alternatives=alternatives):

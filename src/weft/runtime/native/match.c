@@ -1,6 +1,6 @@
 /* Does a call fit a variant? Fetches the object of every slot, checks it and fills the kernel's arguments. */
 
-enum slot_kind { SLOT_PARAM = 1, SLOT_GLOBAL, SLOT_CELL, SLOT_ATTRIBUTE, SLOT_ITEM };
+enum slot_kind { SLOT_PARAM = 1, SLOT_GLOBAL, SLOT_CELL, SLOT_ATTRIBUTE, SLOT_ITEM, SLOT_MAPPING };
 enum arg_kind {
     ARG_ARRAY = 1, ARG_PY_BOOL, ARG_PY_INT, ARG_PY_FLOAT, ARG_PY_COMPLEX, ARG_NP_SCALAR, ARG_STATIC, ARG_OBJECT,
     ARG_TUPLE, ARG_IGNORED,
@@ -64,6 +64,7 @@ static PyObject *fetch_borrowed(const slot_record *slot, const environment *env,
         found = PyDict_GetItemWithError(env->globals, slot->name);
         return found ? found : PyDict_GetItemWithError(env->builtins, slot->name);
     case SLOT_ITEM: return PyTuple_GetItem(objects[slot->parent], slot->index);
+    case SLOT_MAPPING: return PyDict_GetItemWithError(objects[slot->parent], slot->name);
     default: return NULL;
     }
 }

@@ -2,7 +2,7 @@
 
 enum recipe_op {
     OP_CONST = 1, OP_SLOT, OP_PY_BOOL, OP_PY_INT, OP_PY_FLOAT, OP_PY_COMPLEX, OP_NP_SCALAR, OP_ARRAY, OP_TUPLE, OP_LIST,
-    OP_UNION, OP_UNBOUND,
+    OP_UNION, OP_UNBOUND, OP_VIEW,
 };
 
 typedef struct {
@@ -132,7 +132,8 @@ static PyObject *own_array(decoder *d, const weft_array *a, int dtype, int ndim)
     return array;
 }
 
-static PyObject *decode_array(decoder *d)
+/* `fresh`: a new object, even where it is all of an argument. */
+static PyObject *decode_array(decoder *d, int fresh)
 {
     const weft_array *a = &d->frame->out[d->word[0]].a;
     int dtype = d->word[1], ndim = d->word[2];
@@ -141,7 +142,8 @@ static PyObject *decode_array(decoder *d)
         PyErr_SetString(PyExc_SystemError, "a compiled kernel returned an array without memory");
         return NULL;
     }
-    return a->block->object ? argument_array(d, a, dtype, ndim) : own_array(d, a, dtype, ndim);
+    if (!a->block->object) return own_array(d, a, dtype, ndim);
+    return fresh ? view_of(a, dtype, ndim, a->block->object) : argument_array(d, a, dtype, ndim);
 }
 
 /* ---------------------------------------------------------------- all recipes */
@@ -186,7 +188,7 @@ static PyObject *decode(decoder *d)
 {
     int op = *d->word++;
     if (op == OP_UNBOUND) return new_reference(unbound_marker);
-    if (op == OP_ARRAY) return decode_array(d);
+    if (op == OP_ARRAY || op == OP_VIEW) return decode_array(d, op == OP_VIEW);
     if (op == OP_UNION) return decode_union(d);
     if (op == OP_TUPLE || op == OP_LIST) return decode_sequence(d, op == OP_LIST);
     int index = *d->word++;
@@ -247,7 +249,7 @@ static int check_recipe(recipe_check *check)
     if (op == OP_SLOT) return in_range(first, check->slot_count);
     if (!in_range(first, check->out_count)) return 0;
     if (op >= OP_PY_BOOL && op <= OP_PY_COMPLEX) return 1;
-    if (op != OP_NP_SCALAR && op != OP_ARRAY) return 0;
+    if (op != OP_NP_SCALAR && op != OP_ARRAY && op != OP_VIEW) return 0;
     if (check->word >= check->end || !in_range(*check->word++, DT_COUNT)) return 0;
     if (op == OP_NP_SCALAR) return 1;
     check->arrays++;

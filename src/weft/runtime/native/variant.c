@@ -22,11 +22,11 @@ static int next_within(table_reader *reader, int64_t low, int64_t high)
 static void read_slot(table_reader *reader, variant *v, int k, const int limits[2])
 {
     slot_record *slot = &v->slots[k];
-    slot->kind = next_within(reader, SLOT_PARAM, SLOT_ITEM);
+    slot->kind = next_within(reader, SLOT_PARAM, SLOT_MAPPING);
     int highest = slot->kind == SLOT_PARAM ? limits[0] - 1 : slot->kind == SLOT_CELL ? limits[1] - 1
                 : slot->kind == SLOT_ATTRIBUTE ? k - 1 : 1 << 30;
     slot->index = next_within(reader, 0, highest);
-    slot->parent = next_within(reader, slot->kind == SLOT_ITEM ? 0 : -1, k - 1);
+    slot->parent = next_within(reader, slot->kind >= SLOT_ITEM ? 0 : -1, k - 1);
     slot->name = PyTuple_GetItem(v->names, k);
     if (!slot->name || (slot->kind == SLOT_ITEM && v->args[slot->parent].kind != ARG_TUPLE)) reader->bad = 1;
 }

@@ -1,0 +1,57 @@
+"""Generated code under the address and undefined-behaviour sanitizers: other tests again, in a process of their own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+SELECTED = {
+    "control": ("tests/codegen/test_control.py", ""),
+    "reductions": ("tests/codegen/test_reductions.py", "FLOAT64 and F-False-2 or INT8 and 2 or nan"),
+    "products": ("tests/codegen/test_products.py", "f8 or u1 or vector or batch"),
+    "operations": ("tests/codegen/test_operations.py", "bits and (i8 or u2 or f8)"),
+    "scalars": ("tests/codegen/test_python_scalars.py", ""),
+}
+
+
+def library(name: str) -> str:
+    found = subprocess.run(
+        ["gcc", f"-print-file-name={name}"], capture_output=True, text=True, check=True
+    ).stdout.strip()
+    return found if "/" in found else ""
+
+
+@pytest.mark.sanitizer
+@pytest.mark.skipif("WEFT_TEST_CFLAGS" in os.environ, reason="this is the run under the sanitizers")
+@pytest.mark.parametrize("name", SELECTED)
+def test_nothing_to_complain_about(name: str) -> None:
+    asan, ubsan = library("libasan.so"), library("libubsan.so")
+    if not asan or not ubsan:
+        pytest.skip("gcc has no sanitizers here")
+    path, words = SELECTED[name]
+    environment = {
+        **os.environ,
+        "LD_PRELOAD": f"{asan} {ubsan}",
+        # Python's own memory is not under test, and a failed allocation is an answer.
+        "ASAN_OPTIONS": "detect_leaks=0:allocator_may_return_null=1",
+        "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1",
+        "WEFT_TEST_CFLAGS": "-O1 -g -fsanitize=address,undefined -fno-sanitize-recover=undefined",
+    }
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-x",
+        "-p",
+        "no:cacheprovider",
+        path,
+        *(["-k", words] if words else []),
+    ]
+    result = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, (result.stdout + result.stderr)[-6000:]
