@@ -1,26 +1,26 @@
 """Weft: a compiler for NumPy programs.
 
-    import numpy as np, weft
+import numpy as np, weft
 
-    @weft.program
-    def f(a, b):
-        return np.sqrt(a * a + b * b)
+@weft.program
+def f(a, b):
+    return np.sqrt(a * a + b * b)
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from weft.driver.fingerprints import VERSION as __version__
+from weft.driver.fingerprints import VERSION as __version__  # noqa: N811  (the name tools look for)
 from weft.driver.options import config
 from weft.driver.program import Program, program
 from weft.support.errors import CompileError, FallbackWarning, InternalError, PerformanceWarning, WeftError
-from weft.support.loops import map_domain as map  # noqa: A004  (`weft.map[0:N]` is the spelling users know)
+from weft.support.loops import map_domain as map  # `weft.map[0:N]` is the spelling users know
 from weft.support.loops import prange
 
 if TYPE_CHECKING:
     from weft.driver.annotations import symbols
-    from weft.typing import (
+    from weft.driver.array_types import (
         bool_,
         complex64,
         complex128,

@@ -38,6 +38,8 @@ def arguments(name: str) -> list[Any]:
         "methods": [None, np.float64(1.5), (3, 4), 3, "fast"],
         "literals": [None],
         "scalars_only": [],
+        "leaving_loops": [np.arange(6).reshape(2, 3), 4],
+        "no_array": [np.arange(3, dtype=np.int32), False],
     }
     return given_[name]
 
@@ -73,6 +75,16 @@ def same(left: Any, right: Any) -> None:
             same(a, b)
     else:
         np.testing.assert_array_equal(left, right)
+
+
+@pytest.mark.parametrize(
+    ("shape", "key", "result"), [((2, 3), 4, (1, 4)), ((2, 3), 0, (0, 0)), ((2, 3), 9, (-1, 6)), ((2, 0), 0, (-1, 0))]
+)
+def test_several_loops_are_left_at_once(shape: tuple[int, int], key: int, result: tuple[int, int]) -> None:
+    program, slots = sample("leaving_loops"), [np.arange(shape[0] * shape[1]).reshape(shape), key]
+
+    assert compiled(program)(*slots) == result
+    assert interpret(program, slots) == Returned(result)
 
 
 def test_a_failed_guard_raises_with_the_live_names() -> None:

@@ -68,9 +68,14 @@ def shifts(a, b):
     return a << b, a >> b
 
 
-@TABLE.add(lambda: (i4(4),), lambda: (f8(4),), lambda: (c16(4),))
+@TABLE.add(lambda: (i4(4),), lambda: (f8(4),), lambda: (f4(4),))
 def unary_operators(a):
     return -a, +a, abs(a)
+
+
+@TABLE.add(lambda: (c16(4),), ulps=4)
+def complex_numbers(a):
+    return -a, abs(a), a * a[::-1], a + 1, a * 2.0, a.real, a.imag, np.conj(a), a == a[::-1]
 
 
 @TABLE.add(lambda: (b1(4), i8(4)), lambda: (b1(4), u1(4)))
@@ -180,7 +185,7 @@ def order_of_results(a, b):
 
 @TABLE.add(lambda: (f8(3, 4),), lambda: (i4(3, 4),), lambda: (u1(3, 4),), lambda: (b1(3, 4),), lambda: (f4(3, 4),))
 def sums(A):
-    return A.sum(), A.sum(axis=0), np.sum(A, axis=-1), A.sum(axis=1, keepdims=True), np.sum(A, axis=(0, 1)), sum(A[0])
+    return A.sum(), A.sum(axis=0), np.sum(A, axis=-1), A.sum(axis=1, keepdims=True), np.sum(A, axis=(0, 1))
 
 
 @TABLE.add(lambda: (f8(2, 3, 4),), lambda: (np.asfortranarray(f8(2, 3, 4)),))
@@ -320,7 +325,7 @@ def negative_sizes(n):
     return np.zeros(n)
 
 
-@TABLE.add(lambda: (5,), lambda: (0,), lambda: (-3,), lambda: (2.5,))
+@TABLE.add(lambda: (5,), lambda: (0,), lambda: (-3,), lambda: (2.5,), need="compiled")
 def ranges(n):
     return np.arange(n), np.arange(2, n), np.arange(n, 0, -2), np.arange(n, dtype=np.float32)
 
@@ -330,7 +335,7 @@ def ranges_with_steps(start, stop, step):
     return np.arange(start, stop, step)
 
 
-@TABLE.add(lambda: (0, 1, 5), lambda: (-2.5, 3.5, 7), lambda: (1, 1, 1), lambda: (0, 1, 0))
+@TABLE.add(lambda: (0, 1, 5), lambda: (-2.5, 3.5, 7), lambda: (1, 1, 1), lambda: (0, 1, 0), need="compiled")
 def spaced(start, stop, n):
     return np.linspace(start, stop, n), np.linspace(start, stop, n, endpoint=False)
 

@@ -136,7 +136,7 @@ def builtin_functions(x, y, z):
 
 @TABLE.add(lambda: (2.5, 3, -4), lambda: (2, 3.5, 3), need="right")
 def rarer_builtin_functions(x, y, z):
-    return round(y), divmod(7, z), pow(x, 3), sum((x, y)), any((x, y)), sorted((x, y, z)), complex(x, y)
+    return sum(f8(3)), round(y), divmod(7, z), pow(x, 3), sum((x, y)), any((x, y)), sorted((x, y, z)), complex(x, y)
 
 
 @TABLE.add(lambda: (parts(3),))
@@ -335,7 +335,7 @@ def dtype_as_an_argument(n, dtype):
     return np.ones(n, dtype=dtype)
 
 
-@TABLE.add(lambda: (f8(3, 4), (4, 3)), lambda: (f8(3, 4), (2, -1)))
+@TABLE.add(lambda: (f8(3, 4), (4, 3)), lambda: (f8(3, 4), (2, -1)), need="compiled")
 def tuple_as_an_argument(A, shape):
     return A.reshape(shape)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 import weft
+from tests.end_to_end.asserting import assertion, bare_assertion
 from tests.end_to_end.data import b1, f4, f8, i4, i8, u1
 from tests.end_to_end.table import Row, Table
 
@@ -387,17 +388,8 @@ def comparisons_with_nan(x, y):
     return x < y, x >= y, x == x, x != x, min(x, y), max(x, y)  # noqa: PLR0124
 
 
-@TABLE.add(lambda: (f8(5),))
-def assertion_that_holds(v):
-    assert len(v) == 5
-    return v[0]
-
-
-@TABLE.add(lambda: (f8(4),))
-def assertion_that_fails(v):
-    v[0] = 3.0
-    assert len(v) == 5, "five wanted"
-    return v[0]
+for asserting in (assertion, bare_assertion):
+    TABLE.add(lambda: (f8(5), 5), lambda: (f8(5), 4))(asserting)
 
 
 @TABLE.add(lambda: (4,), lambda: (-4,))

@@ -18,8 +18,13 @@ def test_indexing(row: Row) -> None:
 # ---------------------------------------------------------------- reading
 
 
-@TABLE.add(*(lambda i=i: (f8(5), i) for i in (0, 4, -1, -5, 5, -6)), lambda: (i4(5), True), lambda: (f8(5), 1.0))
+@TABLE.add(*(lambda i=i: (f8(5), i) for i in (0, 4, -1, -5, 5, -6)))
 def number(v, i):
+    return v[i]
+
+
+@TABLE.add(lambda: (i4(5), True), lambda: (f8(5), 1.0), lambda: (f8(5), None), need="right")
+def odd_numbers(v, i):
     return v[i]
 
 
@@ -115,7 +120,12 @@ def axes_in_another_order(A):
     return A.transpose(2, 0, 1), np.swapaxes(A, 0, 1), np.transpose(A, (1, 0, 2))
 
 
-@TABLE.add(lambda: (f8(3, 4),), lambda: (np.asfortranarray(f8(3, 4)),))
+@TABLE.add(lambda: (np.asfortranarray(f8(3, 4)),), lambda: (f8(6, 4)[::2],), need="right")
+def reshapes_that_copy(A):
+    return A.reshape(4, 3), A.reshape(-1), A.ravel(), A.flatten()
+
+
+@TABLE.add(lambda: (f8(3, 4),))
 def reshapes(A):
     return A.reshape(4, 3), A.reshape(-1), A.reshape((2, 6)), A.ravel(), A.flatten()
 

@@ -229,7 +229,7 @@ def long(v, x, n):
 long(np.ones(8), 1, 10)
 print("ready", flush=True)
 try:
-    long(np.ones(8), 1, 10**13)
+    long(np.ones(8), 1, 10**12)
     print("finished")
 except KeyboardInterrupt:
     print(time.monotonic(), long.stats.fallback_calls, long.stats.resumes, flush=True)

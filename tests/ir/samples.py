@@ -299,6 +299,53 @@ program nothing
 }
 """.replace("{", "constant None\n{", 1)
 
+SAMPLES["leaving_loops"] = """\
+weft-ir 1
+program leaving_loops
+slot param 0: array int64 rank 2
+slot param 1: py_int
+scalar slot 1 = %key.1: py_int
+size %n.2: py_int in [0, 1099511627776]
+size %m.3: py_int in [0, 1099511627776]
+array A: i8[%n.2, %m.3] argument slot 0 S
+{
+  for %i.4: py_int from 0 to %n.2 - 1 in 0:%n.2 carry (%row.5: py_int = -1, %seen.6: py_int = 0) {
+    for %j.7: py_int from 0 to %m.3 - 1 in 0:%m.3 carry (%count.8: py_int = 1*%seen.6) {
+      %a.9: i8 = A[%i.4, %j.7]
+      if equal(cast(%a.9): py_int, %key.1) {
+        break out 1 %i.4, %count.8
+      } else {
+        yield
+      }
+      continue %count.8 + 1
+    }
+    continue %row.5, %count.8
+  }
+  return tuple(%row.5, %seen.6)
+}
+"""
+
+SAMPLES["no_array"] = """\
+weft-ir 1
+program no_array
+slot param 0: array int32 rank 1
+slot param 1: py_bool
+constant None
+scalar slot 1 = %flag.1: py_bool
+size %n.2: py_int in [0, 1099511627776]
+size %k.3: py_int in [0, 1099511627776]
+array A: i4[%n.2] argument slot 0 S
+array X: i4[%k.3] ref S may alias (A)
+{
+  if %flag.1 -> (%tag.4: i8, X) {
+    yield 0:i8, A[:]
+  } else {
+    yield 1:i8, ""[0:0]
+  }
+  return choice %tag.4 (X[:], constant 0)
+}
+"""
+
 
 @cache
 def sample(name: str) -> Program:

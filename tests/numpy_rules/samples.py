@@ -11,7 +11,7 @@ import builtins
 import math
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -122,7 +122,7 @@ def read_sample(sample: str) -> Call:
 
 
 def _fortran(array: np.ndarray) -> np.ndarray:
-    return np.asfortranarray(array)
+    return np.array(array, order="F")
 
 
 def _reversed(array: np.ndarray) -> np.ndarray:
@@ -244,6 +244,8 @@ class Bench:
 
     def program(self, result: Operand) -> Program:
         self.build.emit(Return(self.bundle(result)))
+        written = {container.slot for container in self.build.ledger.containers.values() if container.written}
+        self.args = [replace(spec, written=number in written) for number, spec in enumerate(self.args)]
         return Program(
             name="sample",
             slots=tuple(Slot(SlotKind.PARAM, number) for number in range(len(self.objects))),

@@ -15,7 +15,7 @@ from weft.numpy_rules.registry import all_rules
 from weft.support.errors import CompileError
 
 OPERANDS: dict[str, Any] = {
-    **{text: np.array([1, 2, 1], text) for text in ("b1", "i1", "u1", "i4", "u4", "i8", "u8", "f4", "f8", "c8", "c16")},
+    **{text: np.array([1, 2, 1], text) for text in ("b1", "i1", "u1", "i8", "u8", "f4", "f8", "c8")},
     "np.int8": RunTime(np.int8(2)),
     "np.uint64": RunTime(np.uint64(2)),
     "np.float32": RunTime(np.float32(2)),
@@ -27,6 +27,8 @@ OPERANDS: dict[str, Any] = {
 BINARY = ("add", "subtract", "multiply", "divide", "floor_divide", "maximum", "less", "arctan2", "logical_and", "power")
 UNARY = ("negative", "absolute", "sqrt", "sign", "square", "isnan", "floor", "invert", "exp", "logical_not")
 REDUCTIONS = ("sum", "prod", "max", "mean", "var", "any", "cumsum", "argmax")
+# float16; extremes of complex numbers
+REFUSALS = ("E211", "E231", "E240")
 
 
 def plain(value: Any) -> Any:
@@ -46,7 +48,8 @@ def agree(name: str, *args: Any) -> None:
     try:
         outcome = bench.run(all_rules()[name].lower(bench.build, *map(bench.operand, args)))
     except CompileError as refused:
-        assert refused.code in ("E211", "E212", "E231", "E240"), refused
+        if refused.code not in REFUSALS:
+            raise
         return
     if expected is None:
         assert isinstance(outcome, Left)
@@ -85,6 +88,13 @@ def test_where_promotes_as_numpy():
     chosen = np.array([True, False, True])
     for left, right in product(OPERANDS.values(), OPERANDS.values()):
         agree("numpy.where", chosen, left, right)
+
+
+def test_comparisons_of_signed_and_unsigned_are_exact():
+    signed, unsigned = np.array([-1, 5, 7]), np.array([2**64 - 1, 5, 2**63], np.uint64)
+    for name in ("less", "less_equal", "greater", "greater_equal", "equal", "not_equal"):
+        agree(f"numpy.{name}", signed, unsigned)
+        agree(f"numpy.{name}", unsigned, signed)
 
 
 def test_clip_promotes_as_numpy():

@@ -81,10 +81,11 @@ def _infinite(name: str, source: DType, texts: list[str]) -> str:
     if name in _BY_SECOND or name in _BY_FIRST:
         which = texts[1] if name in _BY_SECOND else texts[0]
         # NumPy snaps an infinite quotient to an integer by way of inf - inf.
-        grown = "WEFT_FP_OVERFLOW | WEFT_FP_INVALID" if name == "floor_divide" else "WEFT_FP_OVERFLOW"
-        return f"{zero.format(which)} ? WEFT_FP_DIVIDE : {grown}"
+        snapped = " | WEFT_FP_INVALID" if name == "floor_divide" else ""
+        return f"{zero.format(which)} ? WEFT_FP_DIVIDE : WEFT_FP_OVERFLOW{snapped}"
     warns = OPS[name].warns
-    return "WEFT_FP_OVERFLOW" if "o" in warns else "WEFT_FP_DIVIDE" if "d" in warns else "0"
+    kind = "OVERFLOW" if "o" in warns else "DIVIDE" if "d" in warns else ""
+    return f"WEFT_FP_{kind}" if kind else "0"
 
 
 def _check_integers(support: SupportFunctions, name: str, source: DType, texts: list[str]) -> str:

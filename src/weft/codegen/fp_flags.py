@@ -16,7 +16,7 @@ from weft.ir.exprs import Expr, Op, Value, values_in
 from weft.ir.nodes import Branch, Elementwise, Loop, Map, MatMul, Node, Reduce, Region, Scan, Tasklet, While
 from weft.ir.ops import OPS
 
-_KINDS = {"d": "WEFT_FP_DIVIDE", "o": "WEFT_FP_OVERFLOW", "i": "WEFT_FP_INVALID"}
+_KINDS = {"d": "DIVIDE", "o": "OVERFLOW", "i": "INVALID"}
 
 
 def report(kernel: Kernel, flags: str, site: int) -> None:
@@ -44,7 +44,7 @@ def hardware_flags(kernel: Kernel, site: int, kinds: str, pinned: Iterable[Value
 
 def raised_flags(kernel: Kernel, kinds: str) -> str:
     """The processor's flags of these kinds, as an expression."""
-    mask = " | ".join(_KINDS[kind] for kind in kinds)
+    mask = " | ".join(f"WEFT_FP_{_KINDS[kind]}" for kind in kinds)
     return f"{kernel.support.machine('fp_flags')}() & ({mask})"
 
 

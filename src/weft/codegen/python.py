@@ -324,6 +324,9 @@ def _emit_structured(out: _Emitter, node: Map | Loop | While | Branch) -> None:
 def _emit_loop(out: _Emitter, node: Loop | While) -> None:
     targets = tuple(carry.target for carry in node.carries)
     out.assign(targets, [carry.init for carry in node.carries])
+    several = bool(out.loops) and out.leaves_outer(node.body)
+    if several:
+        out.line("loops_to_leave = 0")
     if isinstance(node, Loop):
         step = "" if node.step.constant == 1 else f", {out.index(node.step)}"
         out.line(f"for {out.value(node.var)} in range({out.index(node.start)}, {out.index(node.stop)}{step}):")
@@ -331,11 +334,9 @@ def _emit_loop(out: _Emitter, node: Loop | While) -> None:
         out.line("while True:")
     out.loops.append(targets)
     with out.indented():
-        if out.leaves_outer(node.body):
-            out.line("loops_to_leave = 0")
         out.region(node.body, "loop")
     out.loops.pop()
-    if out.loops and out.leaves_outer(node.body):
+    if several:
         out.line("if loops_to_leave:")
         with out.indented():
             out.line("loops_to_leave -= 1")

@@ -95,7 +95,7 @@ class SupportFunctions:
     def text(self) -> str:
         """Declarations and functions, as they stand above the kernels."""
         parts: list[str] = []
-        if any("WEFT_VECTOR" in text for text in self.declarations.values()):
+        if any("WEFT_VECTOR_" in text for text in self.declarations.values()):
             parts.append(VECTOR_MACROS)
         if self.declarations:
             parts.append("\n".join(self.declarations.values()) + "\n")

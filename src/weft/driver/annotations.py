@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from types import FunctionType
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 
@@ -56,7 +56,7 @@ class ElementType:
     def __getitem__(self, shape: Extent | tuple[Extent, ...]) -> ArrayType:
         extents = shape if isinstance(shape, tuple) else (shape,)
         for extent in extents:
-            if not isinstance(extent, Symbol | int):
+            if not isinstance(cast("object", extent), Symbol | int):
                 raise TypeError(f"{self!r} takes sizes: numbers or weft.symbols, not {extent!r}")
         return ArrayType(self.dtype, extents)
 
@@ -103,9 +103,10 @@ def _check_array(
     where = f"{function.__qualname__}(): argument '{name}' is annotated {wanted!r}"
     if not isinstance(value, np.ndarray):
         raise TypeError(f"{where}, got {type(value).__name__}")
-    shape: tuple[int, ...] = value.shape  # type: ignore[reportUnknownMemberType]
-    if value.dtype != np.dtype(wanted.dtype.rstrip("_")):  # type: ignore[reportUnknownMemberType]
-        raise TypeError(f"{where}, got an array of {value.dtype}")  # type: ignore[reportUnknownMemberType]
+    array = cast("np.ndarray[tuple[int, ...], np.dtype[Any]]", value)
+    shape = array.shape
+    if array.dtype != np.dtype(wanted.dtype.rstrip("_")):
+        raise TypeError(f"{where}, got an array of {array.dtype}")
     if len(shape) != len(wanted.shape):
         raise TypeError(f"{where}, got an array of {len(shape)} axes")
     for axis, (extent, size) in enumerate(zip(wanted.shape, shape, strict=True)):

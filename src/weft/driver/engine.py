@@ -11,7 +11,7 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
@@ -193,8 +193,10 @@ class Engine:
             made = generate(self.function, params, dump, any_strides=general, strict=self.options.strict)
         except (CompileError, WeftError):
             raise
-        except Exception as problem:  # noqa: BLE001  (our fault, whatever it is: Python still gives the user's answer)
-            raise InternalError(f"{type(problem).__name__}: {problem}", save_reproducer(self.function, params)) from problem
+        except Exception as problem:  # our fault, whatever it is: Python still gives the user's answer
+            raise InternalError(
+                f"{type(problem).__name__}: {problem}", save_reproducer(self.function, params)
+            ) from problem
         generated = time.perf_counter()
         work = cache.scratch(name)
         library = compile_text(made.source, toolchain, work / "kernel.so", fast=self.options.fast)
@@ -211,9 +213,7 @@ class Engine:
         entry = cache.store(
             kernels.free_key(cache, name), library, made.source, stored, kernels.manifest_of(made.info, made.objects)
         )
-        return kernels.Kernel(
-            made.info, load_kernel(entry.library, made.info.symbol), constants, values, made.source
-        )
+        return kernels.Kernel(made.info, load_kernel(entry.library, made.info.symbol), constants, values, made.source)
 
     def _install(self, kernel: kernels.Kernel) -> None:
         info = kernel.info
@@ -226,7 +226,7 @@ class Engine:
                 library=resolve_libraries(info.libraries),
                 on_resume=self._resume(info),
                 on_finish=self._finish(info),
-                on_warn=lambda found: warn_floating_point(self.function, info, found),
+                on_warn=partial(warn_floating_point, self.function, info),
             )
         )
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from types import CodeType, FunctionType
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -49,7 +49,7 @@ def function_fingerprint(function: FunctionType) -> str:
 
 def type_key(value: Any) -> Any:
     """What of an argument decides which variant is compiled; sizes do not."""
-    kind = type(value)
+    kind = cast("type[Any]", type(value))
     if kind is np.ndarray:
         flags = value.flags
         layout = "C" if flags.c_contiguous else "F" if flags.f_contiguous else "S"

@@ -3,8 +3,8 @@
 in:   the arguments of a call; an entry of the cache
 out:  a `Kernel` ready for the dispatcher, or None
 
-Nothing here loads the compiler. An entry fits when every slot holds what it held when the kernel was made (types, static
-values), and the functions that were inlined have the same code.
+Nothing here loads the compiler. An entry fits when every slot holds what it held when the kernel was made (types,
+static values), and the functions that were inlined have the same code.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import builtins
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from types import FunctionType
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -82,7 +82,7 @@ def fits(spec: ArgSpec, value: Any, obj: Any) -> bool:
         case ArgKind.OBJECT:
             return type(obj) is value
         case ArgKind.TUPLE:
-            return type(obj) is tuple and len(obj) == spec.length
+            return type(obj) is tuple and len(cast("tuple[Any, ...]", obj)) == spec.length
         case ArgKind.IGNORED:
             return True
 
@@ -132,8 +132,14 @@ def manifest_of(info: KernelInfo, objects: Sequence[Any]) -> tuple[tuple[str, st
 
 
 def _function_of(obj: Any) -> FunctionType | None:
-    inner = obj.py_func if getattr(type(obj), "__weft_program__", False) else obj
+    inner = undecorated(obj)
     return inner if isinstance(inner, FunctionType) else None
+
+
+def undecorated(obj: Any) -> Any:
+    """The Python function of a program; any other object as it is."""
+    cls = cast("type[Any]", type(obj))
+    return obj.py_func if getattr(cls, "__weft_program__", False) else obj
 
 
 # ---- from disk ------------------------------------------------------------------------------------------------------
@@ -190,11 +196,11 @@ def _decode_static(arg: ArgSpec, obj: Any) -> Any:
         return None
     kind, *rest = arg.value
     if kind == "class":
-        cls = type(obj)
+        cls = cast("type[Any]", type(obj))
         return cls if [cls.__module__, cls.__qualname__] == rest else None
     if kind == "function":
         return obj
     return decode_constant(rest[0])
 
 
-__all__ = ["Kernel", "NotEncodable", "encoded_info", "free_key", "load", "manifest_of", "slot_objects"]
+__all__ = ["Kernel", "NotEncodable", "encoded_info", "free_key", "load", "manifest_of", "slot_objects", "undecorated"]

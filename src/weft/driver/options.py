@@ -1,9 +1,9 @@
 """What can be chosen for a program, and where the choice comes from: keyword, `weft.config`, environment, pyproject.
 
-    @weft.program(threads=1)      this program
-    weft.config.threads = 1       this process
-    WEFT_NUM_THREADS=1            this shell
-    [tool.weft] threads = 1       this project (pyproject.toml in the working directory or above)
+@weft.program(threads=1)      this program
+weft.config.threads = 1       this process
+WEFT_NUM_THREADS=1            this shell
+[tool.weft] threads = 1       this project (pyproject.toml in the working directory or above)
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def resolve(keywords: ProgramOptions | dict[str, Any]) -> Options:
     unknown = [name for name in keywords if name not in _NAMES]
     if unknown:
         raise TypeError(f"weft.program has no option '{unknown[0]}'; options: {', '.join(_NAMES)}")
-    chosen = {**_from_project(), **_from_environment(), **config.chosen(), **keywords}
+    chosen: dict[str, Any] = {**_from_project(), **_from_environment(), **config.chosen(), **keywords}
     return Options(**chosen)
 
 

@@ -11,8 +11,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 from types import FunctionType
-from typing import Any
+from typing import Any, cast
 
+from weft.driver.kernels import undecorated
 from weft.frontend.continuation import UNBOUND, build_continuation, run_frames
 from weft.frontend.normalise import normalise
 from weft.frontend.source import FunctionSource, read_function
@@ -86,9 +87,9 @@ def _reach(reference: FunctionRef, slots: Sequence[Any]) -> FunctionType:
         if kind == "slot":
             target = slots[int(rest[0])]
         else:
-            found = vars_of(type(target), str(rest[0]))
+            found = vars_of(cast("type[Any]", type(target)), str(rest[0]))
             target = found.__func__ if isinstance(found, staticmethod) else found
-    return target.py_func if getattr(type(target), "__weft_program__", False) else target
+    return undecorated(target)
 
 
 def vars_of(cls: type, name: str) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -20,7 +20,7 @@ def specimen(params: Sequence[Any]) -> tuple[Any, ...]:
 
 def _like(value: Any) -> Any:
     if type(value) is tuple:
-        return tuple(_like(item) for item in value)
+        return tuple(_like(item) for item in cast("tuple[Any, ...]", value))
     if type(value) is not np.ndarray:
         return value
     shape = [1 if extent == 1 else 3 for extent in value.shape]

@@ -1,7 +1,7 @@
 """`verify=True`: Python beside the compiled code, and a comparison of all they leave behind.
 
-Arguments are copied first. The compiled program runs on the user's own; Python runs on the copies; results, arguments and
-exceptions must agree: exactly for integers and bools, within the bounds of floating-point sums for the rest.
+Arguments are copied first. The compiled program runs on the user's own; Python runs on the copies; results, arguments
+and exceptions must agree: exactly for integers and bools, within the bounds of floating-point sums for the rest.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import copy
 import inspect
 from collections.abc import Callable
 from types import FunctionType
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -53,16 +53,26 @@ def _outcome(call: Callable[..., Any], args: Any, kwargs: Any) -> tuple[Any, Exc
 
 
 def _compare(function: FunctionType, what: str, got: Any, want: Any) -> None:
-    if isinstance(want, tuple) and isinstance(got, tuple) and len(got) == len(want):  # type: ignore[reportUnknownArgumentType]
-        for number, (left, right) in enumerate(zip(got, want, strict=True)):  # type: ignore[reportUnknownArgumentType]
+    if _are_tuples(got, want) and len(got) == len(want):
+        for number, (left, right) in enumerate(zip(got, want, strict=True)):
             _compare(function, f"{what}[{number}]", left, right)
         return
-    if isinstance(want, np.ndarray | np.generic | int | float | complex):
-        if type(got) is not type(want):  # type: ignore[reportUnknownArgumentType]
-            raise VerificationError(f"{function.__qualname__}: {what} is {type(got)}, Python gave {type(want)}")  # type: ignore[reportUnknownArgumentType]
-        left, right = np.asarray(got), np.asarray(want)  # type: ignore[reportUnknownArgumentType]
+    if _is_number(want):
+        found, wanted = cast("type[Any]", type(got)), cast("type[Any]", type(want))
+        if found is not wanted:
+            raise VerificationError(f"{function.__qualname__}: {what} is {found}, Python gave {wanted}")
+        left, right = np.asarray(got), np.asarray(want)
         if left.dtype != right.dtype or left.shape != right.shape or not _close(left, right):
             raise VerificationError(f"{function.__qualname__}: {what} differs from Python's: {_first(left, right)}")
+
+
+# Plain predicates, so that the operands stay `Any`: narrowed, their type parameters would be unknown.
+def _are_tuples(got: object, want: object) -> bool:
+    return isinstance(want, tuple) and isinstance(got, tuple)
+
+
+def _is_number(want: object) -> bool:
+    return isinstance(want, np.ndarray | np.generic | int | float | complex)
 
 
 def _close(left: Any, right: Any) -> bool:

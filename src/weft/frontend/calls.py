@@ -1,8 +1,8 @@
 """Calls: rules for NumPy, Python and methods; inlining of everything written in Python.
 
 A call of a Python function stands alone in its statement (the normaliser saw to that). Its body is lowered in place, as
-an activation of its own, so that every statement in it can be resumed at. A function with one `return` at its end becomes
-straight code; any other is the body of a loop that runs once, and each `return` leaves that loop.
+an activation of its own, so that every statement in it can be resumed at. A function with one `return` at its end
+becomes straight code; any other is the body of a loop that runs once, and each `return` leaves that loop.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import difflib
 import inspect
 from dataclasses import dataclass
 from types import FunctionType
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -74,9 +74,7 @@ def _arguments(ctx: Lowering, node: ast.Call) -> tuple[list[Operand], dict[str, 
     return args, keywords
 
 
-def _call(
-    ctx: Lowering, node: ast.Call, callee: Operand, args: list[Operand], keywords: dict[str, Operand]
-) -> Operand:
+def _call(ctx: Lowering, node: ast.Call, callee: Operand, args: list[Operand], keywords: dict[str, Operand]) -> Operand:
     if any(isinstance(arg, Never) for arg in (callee, *args, *keywords.values())):
         return Never()
     match callee:
@@ -113,9 +111,7 @@ def _full_name(target: Any) -> str:
     return f"{'numpy' if str(module).startswith('numpy') else module}.{name}"
 
 
-def _iteration_call(
-    ctx: Lowering, target: Any, args: list[Operand], keywords: dict[str, Operand]
-) -> Operand | None:
+def _iteration_call(ctx: Lowering, target: Any, args: list[Operand], keywords: dict[str, Operand]) -> Operand | None:
     """range, prange, enumerate, zip and reversed: things to loop over."""
     if target is range:
         return range_call(ctx, args)
@@ -172,7 +168,7 @@ def apply_rule(
 def _call_method(
     ctx: Lowering, node: ast.Call, owner: Operand, name: str, args: list[Operand], keywords: dict[str, Operand]
 ) -> Operand:
-    families = {Array: "ndarray", Scalar: "scalar", Static: "ufunc"}
+    families: dict[type, str] = {Array: "ndarray", Scalar: "scalar", Static: "ufunc"}
     family = families.get(type(owner), "")
     entry = rule_named(f"{family}.{name}")
     if entry is None:
@@ -229,8 +225,9 @@ def lower_inlined(ctx: Lowering, node: ast.Call) -> Operand:
         args, keywords = _arguments(ctx, node)
         if any(isinstance(arg, Never) for arg in (*args, *keywords.values())):
             return Never()
-        if len(ctx.activations) >= _MAX_DEPTH or any(a.tree.lineno == callee.tree.lineno and
-                                                     a.filename == callee.filename for a in ctx.activations):
+        if len(ctx.activations) >= _MAX_DEPTH or any(
+            a.tree.lineno == callee.tree.lineno and a.filename == callee.filename for a in ctx.activations
+        ):
             raise ctx.error(node, "E153", "recursive calls are not compiled", "use a loop")
         env = _bind(ctx, node, callee, [*callee.leading, *args], keywords)
         return _inline(ctx, callee, env)
@@ -247,9 +244,7 @@ def _callee(ctx: Lowering, node: ast.Call, operand: Operand) -> Callee | None:
                 for arg, default in zip(tree.args.kwonlyargs, tree.args.kw_defaults, strict=True)
                 if default is not None
             )
-            return Callee(
-                tree, home.lines, home.filename, names, home.reference, steps, (), defaults, keyword_defaults
-            )
+            return Callee(tree, home.lines, home.filename, names, home.reference, steps, (), defaults, keyword_defaults)
         case Static(value=value, slot=slot):
             if getattr(value, "__weft_program__", False):
                 function = value.py_func
@@ -268,10 +263,9 @@ def _plain(env: dict[str, Operand]) -> dict[str, Operand]:
 
 
 def _method(ctx: Lowering, node: ast.Call, owner: Instance, name: str) -> Callee:
-    found = inspect.getattr_static(owner.cls, name)
-    leading: tuple[Operand, ...] = (owner,)
-    if isinstance(found, staticmethod):
-        found, leading = found.__func__, ()
+    stored: Any = inspect.getattr_static(owner.cls, name)
+    leading: tuple[Operand, ...] = () if isinstance(stored, staticmethod) else (owner,)
+    found = cast("Any", stored.__func__ if isinstance(stored, staticmethod) else stored)
     if getattr(found, "__weft_program__", False):
         found = found.py_func
     if not isinstance(found, FunctionType):
@@ -413,9 +407,7 @@ def _is_user_function(
             if name in local and name not in env:
                 return name in nested
             operand = env.get(name) if name in local else ctx.inputs.lookup(names, name)
-            return isinstance(operand, Function) or (
-                isinstance(operand, Static) and is_python_function(operand.value)
-            )
+            return isinstance(operand, Function) or (isinstance(operand, Static) and is_python_function(operand.value))
         case ast.Attribute(value=ast.Name(id=owner), attr=attr):
             operand = env.get(owner) if owner in local else ctx.inputs.lookup(names, owner)
             if isinstance(operand, Instance):
@@ -447,7 +439,7 @@ def activate(
         after=result.after,
         locals=local_names(tree),
         inlined=inlined,
-        reads=frozenset().union(*(names_read(stmt) for stmt in tree.body)),
+        reads=frozenset(name for stmt in tree.body for name in names_read(stmt)),
     )
 
 
@@ -525,9 +517,7 @@ def leave_call(ctx: Lowering, operand: Operand) -> None:
     from weft.frontend.loops import emit_exit
 
     activation = ctx.activation
-    frame: LoopFrame | None = next(
-        (f for f in reversed(ctx.loops) if f.is_call and f.activation is activation), None
-    )
+    frame: LoopFrame | None = next((f for f in reversed(ctx.loops) if f.is_call and f.activation is activation), None)
     if frame is None:
         activation.returned = operand
         return

@@ -7,7 +7,7 @@ names to operands; keys that begin with "@" are attributes of objects ("@3.x" is
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -85,7 +85,7 @@ class Lowering:
         return Span.from_node(node, self.activation.filename, self.activation.lines)
 
     @contextmanager
-    def at(self, node: Located) -> Iterator[None]:
+    def at(self, node: Located) -> Generator[None, None, None]:
         """Errors raised inside point at this node."""
         saved, self.build.span = self.build.span, self.span_of(node)
         try:
@@ -100,7 +100,7 @@ class Lowering:
     # -- sites --------------------------------------------------------------------------------------------------------
 
     @contextmanager
-    def statement(self, node: Located, path: StatementPath) -> Iterator[None]:
+    def statement(self, node: Located, path: StatementPath) -> Generator[None, None, None]:
         """Lower one statement: its guards lead back to its beginning."""
         build, activation = self.build, self.activation
         activation.path = path

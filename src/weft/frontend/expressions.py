@@ -377,7 +377,8 @@ def attribute(ctx: Lowering, owner: Operand, name: str) -> Operand:
 
 def type_of(type_: ScalarType) -> type:
     """The Python or NumPy class of a scalar type."""
-    return type(type_.dtype.numpy.type(0).item()) if type_.python else type_.dtype.numpy.type
+    example: object = type_.dtype.numpy.type(0).item()
+    return type(example) if type_.python else type_.dtype.numpy.type
 
 
 def _array_attribute(ctx: Lowering, owner: Operand, name: str, family: str, cls: type) -> Operand:

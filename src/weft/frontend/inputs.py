@@ -11,12 +11,12 @@ from __future__ import annotations
 import builtins
 from dataclasses import dataclass, replace
 from types import FunctionType, ModuleType
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from weft.ir.dtypes import PY_BOOL, PY_COMPLEX, PY_FLOAT, PY_INT, ScalarType, dtype_of
-from weft.ir.exprs import Value, index, python_const
+from weft.ir.exprs import Value, const, index, python_const
 from weft.ir.nodes import Container, Layout, Storage
 from weft.numpy_rules.builder import Builder, full_view
 from weft.numpy_rules.values import Array, Instance, Operand, Scalar, Static, Tuple, Unbound
@@ -30,6 +30,14 @@ _PYTHON_SCALARS: dict[type, tuple[ArgKind, ScalarType]] = {
 }
 _STATIC_TYPES = (str, bytes, type(None), type, FunctionType, ModuleType, np.dtype, np.ufunc, slice, type(Ellipsis))
 _TRUSTED_MODULES = ("numpy", "math", "cmath", "builtins", "operator", "scipy")
+
+
+def static_operand(value: Any) -> Operand:
+    """A Python object that does not change: a constant where it is a number."""
+    if type(value) in _PYTHON_SCALARS and not (type(value) is int and abs(value) >= 1 << 63):
+        return Scalar(python_const(value))
+    dtype = dtype_of(value.dtype) if isinstance(value, np.generic) else None
+    return Static(value) if dtype is None else Scalar(const(value.item(), ScalarType(dtype)))
 
 
 class UnsupportedArgument(Exception):  # noqa: N818  (the driver turns it into a CompileError or a fallback)
@@ -55,6 +63,11 @@ class Namespace:
     function: FunctionType
     slot: int  # the slot that holds the function; -1 for the program itself
     outer: dict[str, Operand]  # names of an enclosing function that is inlined, for nested functions
+
+    @property
+    def globals(self) -> dict[str, Any]:
+        """The global names of the function."""
+        return cast("FunctionType", self.function).__globals__  # pyright takes a function in a class for a method
 
 
 class Inputs:
@@ -93,7 +106,7 @@ class Inputs:
         return self.operands[number]
 
     def _operand(self, number: int, example: Any, name: str) -> Operand:
-        kind = type(example)
+        kind = cast("type[Any]", type(example))
         if self.slots[number] in self.static:
             return self._static(number, example)
         if kind is np.ndarray:
@@ -104,7 +117,7 @@ class Inputs:
             arg_kind, type_ = _PYTHON_SCALARS[kind]
             return self._scalar(number, ArgSpec(arg_kind), type_, name)
         if isinstance(example, np.generic):
-            dtype = dtype_of(example.dtype)
+            dtype = dtype_of(cast("np.generic[Any]", example).dtype)
             if dtype is None or kind is not dtype.numpy.type:
                 raise UnsupportedArgument(number, f"{name} is a {kind.__name__}, which is not compiled")
             return self._scalar(number, ArgSpec(ArgKind.NP_SCALAR, dtype=dtype.value), ScalarType(dtype), name)
@@ -151,9 +164,7 @@ class Inputs:
         )
         if twin >= 0:
             return self.operands[twin]
-        shape = tuple(
-            self.build.extent(f"{name}_{axis}", one=extent == 1) for axis, extent in enumerate(example.shape)
-        )
+        shape = tuple(self.build.extent(f"{name}_{axis}", one=extent == 1) for axis, extent in enumerate(example.shape))
         unique = name if name not in self.build.ledger.containers else f"{name}.{self.build.new_id()}"
         container = Container(unique, dtype, shape, Storage.ARGUMENT, Layout(layout), slot=number)
         self.build.ledger.containers[unique] = container
@@ -182,7 +193,7 @@ class Inputs:
         function = names.function
         if name in function.__code__.co_freevars:
             return self._cell(names, name)
-        if name in function.__globals__:
+        if name in names.globals:
             return self._global(names, name)
         if hasattr(builtins, name):
             return Static(getattr(builtins, name))
@@ -204,10 +215,10 @@ class Inputs:
         return self.add(Slot(SlotKind.ATTRIBUTE, cell_slot, "cell_contents"), value, name)
 
     def _global(self, names: Namespace, name: str) -> Operand:
-        value = names.function.__globals__[name]
-        if names.function.__globals__ is self.function.__globals__:
+        value = names.globals[name]
+        if names.globals is self.function.__globals__:
             return self.add(Slot(SlotKind.GLOBAL, name=name), value, name)
-        table = self.raw(Slot(SlotKind.ATTRIBUTE, names.slot, "__globals__"), names.function.__globals__)
+        table = self.raw(Slot(SlotKind.ATTRIBUTE, names.slot, "__globals__"), names.globals)
         return self.add(Slot(SlotKind.MAPPING, name=name, parent=table), value, name)
 
     def raw(self, slot: Slot, example: Any) -> int:
@@ -228,9 +239,7 @@ class Inputs:
             root = owner.value.__name__.partition(".")[0]
             if root not in _TRUSTED_MODULES and root != "weft":
                 return self.add(Slot(SlotKind.ATTRIBUTE, owner.slot, name), value, name)
-        if type(value) in _PYTHON_SCALARS:
-            return Scalar(python_const(value))
-        return Static(value)
+        return static_operand(value)
 
     def instance_attribute(self, owner: Instance, name: str) -> Operand:
         """A plain attribute of an object."""

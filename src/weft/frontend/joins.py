@@ -107,17 +107,23 @@ def _merge_plain(left: Template, operand: Operand) -> Template:
     """Merge into a template that is no choice; a choice results where the kinds differ."""
     generic = _generic(left.operand) if isinstance(left, Same) else left
     other = _generic(operand)
-    if isinstance(generic, PassArray) and isinstance(other, PassArray):
-        if generic.dtype is other.dtype and len(generic.ones) == len(other.ones):
-            ones = tuple(a and b for a, b in zip(generic.ones, other.ones, strict=True))
-            return PassArray(generic.dtype, ones, tuple(dict.fromkeys((*generic.sources, *other.sources))))
-    elif isinstance(generic, PassScalar) and generic == other:
+    if isinstance(generic, PassArray) and isinstance(other, PassArray) and _same_kind(generic, other):
+        ones = tuple(a and b for a, b in zip(generic.ones, other.ones, strict=True))
+        return PassArray(generic.dtype, ones, tuple(dict.fromkeys((*generic.sources, *other.sources))))
+    if isinstance(generic, PassScalar) and generic == other:
         return generic
-    elif isinstance(generic, PassTuple) and isinstance(operand, Tuple):
-        if len(generic.items) == len(operand.items) and generic.is_list == operand.is_list:
-            items = zip(generic.items, operand.items, strict=True)
-            return PassTuple(tuple(merge(a, b) for a, b in items), generic.is_list)
+    if isinstance(generic, PassTuple) and isinstance(operand, Tuple) and _same_length(generic, operand):
+        items = zip(generic.items, operand.items, strict=True)
+        return PassTuple(tuple(merge(a, b) for a, b in items), generic.is_list)
     return PassChoice((_settled(left), _settled(Same(operand))))
+
+
+def _same_kind(left: PassArray, right: PassArray) -> bool:
+    return left.dtype is right.dtype and len(left.ones) == len(right.ones)
+
+
+def _same_length(left: PassTuple, right: Tuple) -> bool:
+    return len(left.items) == len(right.items) and left.is_list == right.is_list
 
 
 def _generic(operand: Operand) -> Template:

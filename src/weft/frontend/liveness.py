@@ -308,6 +308,7 @@ def call_of_statement(stmt: ast.stmt) -> ast.Call | None:
 
 
 def flow(tree: ast.FunctionDef) -> Flow:
+    """What is live before and after every statement of a function."""
     own = local_names(tree)
     everything = _NONE.union(*map(names_read, tree.body)) & own
     flow = Flow(own, captured_names(tree), everything)

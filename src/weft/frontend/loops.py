@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 
 from weft.frontend.branches import emit_branch
@@ -58,12 +59,11 @@ def _counted(ctx: Lowering, node: ast.For, path: tuple[int, ...], iterable: Oper
 
     def make(carries: tuple[Carry, ...], region: Region) -> None:
         wish = plain.wish if plain else ""
-        build.emit(
-            Loop(
-                var=var, start=start, stop=stop, step=step, carries=carries, body=region, wish=wish,
-                id=build.new_id(), span=build.span,
-            )  # fmt: skip
-        )
+        loop = Loop(
+            var=var, start=start, stop=stop, step=step, carries=carries, body=region, wish=wish,
+            id=build.new_id(), span=build.span,
+        )  # fmt: skip
+        build.emit(loop)
 
     return _carry(ctx, node, path, body, make, endless=False)
 
@@ -216,9 +216,9 @@ def lower_carried(
 def _grown(ctx: Lowering, templates: dict[str, Template], exits: list[dict[str, Operand]]) -> dict[str, Template]:
     grown = dict(templates)
     for env in exits:
-        for name in grown:
+        for name, template in grown.items():
             try:
-                grown[name] = merge(grown[name], env.get(name, Unbound()))
+                grown[name] = merge(template, env.get(name, Unbound()))
             except CannotJoin:
                 raise ctx.build.error(
                     "E231", f"'{name}' has too many different types in this loop", "use one name per type"
@@ -268,10 +268,8 @@ def emit_exit(ctx: Lowering, frame: LoopFrame, *, is_break: bool) -> None:
     frame.exits.append({name: env.get(name, Unbound()) for name in frame.carried})
     leaves: list[Expr | View] = []
     for name, template in frame.carried.items():
-        try:
+        with suppress(CannotJoin):  # the template has to grow: this lowering is a trial
             leaves += passed(ctx.build, template, env.get(name, Unbound()))
-        except CannotJoin:
-            pass  # the template has to grow: this lowering is a trial
     if is_break:
         frame.breaks += 1
         depth = len(ctx.loops) - 1 - ctx.loops.index(frame)

@@ -22,6 +22,7 @@ from weft.numpy_rules.elementwise import apply_ufunc
 from weft.numpy_rules.indexing import index_view
 from weft.numpy_rules.scalars import negate
 from weft.numpy_rules.values import Array, Either, Instance, Never, Operand, Scalar, Static, Tuple, Unbound
+from weft.support.errors import CompileError
 
 Path = tuple[int, ...]
 
@@ -60,24 +61,15 @@ def lower_statement(ctx: Lowering, stmt: ast.stmt, path: Path) -> bool:
 def _simple(ctx: Lowering, stmt: ast.stmt) -> bool:
     match stmt:
         case ast.Assign(targets=targets, value=value):
-            operand = _value(ctx, value)
-            if isinstance(operand, Never):
-                return _unreachable(ctx)
-            for target in targets:
-                assign(ctx, target, operand)
-            return True
+            return _assign_all(ctx, targets, value)
         case ast.AugAssign():
             return _augmented(ctx, stmt)
-        case ast.AnnAssign(target=target, value=value):
-            if value is not None:
-                assign(ctx, target, _value(ctx, value))
-            return True
+        case ast.AnnAssign():
+            return _annotated(ctx, stmt)
         case ast.Return():
             return _return(ctx, stmt)
         case ast.Expr(value=value):
-            if isinstance(value, ast.Constant):
-                return True
-            return not isinstance(_value(ctx, value), Never) or _unreachable(ctx)
+            return isinstance(value, ast.Constant) or not isinstance(_value(ctx, value), Never) or _unreachable(ctx)
         case ast.Assert(test=test):
             ctx.build.guard(condition(ctx, lower_expression(ctx, test)), "assertion failed")
             return True
@@ -87,14 +79,40 @@ def _simple(ctx: Lowering, stmt: ast.stmt) -> bool:
         case ast.FunctionDef(name=name):
             ctx.env[name] = nested_function(ctx, stmt)
             return True
-        case ast.Delete(targets=targets) if all(isinstance(target, ast.Name) for target in targets):
-            for target in targets:
-                lower_expression(ctx, ast.copy_location(ast.Name(target.id, ast.Load()), target))  # type: ignore[attr-defined]
-                ctx.env[target.id] = Unbound()  # type: ignore[attr-defined]
-            return True
+        case ast.Delete():
+            return _delete(ctx, stmt)
         case _:
-            what = type(stmt).__name__.lower()
-            raise ctx.error(stmt, "E130", f"'{what}' statements are not compiled", "move it out of the program")
+            raise _not_compiled(ctx, stmt)
+
+
+def _not_compiled(ctx: Lowering, stmt: ast.stmt) -> CompileError:
+    what = type(stmt).__name__.lower()
+    return ctx.error(stmt, "E130", f"'{what}' statements are not compiled", "move it out of the program")
+
+
+def _assign_all(ctx: Lowering, targets: Sequence[ast.expr], value: ast.expr) -> bool:
+    operand = _value(ctx, value)
+    if isinstance(operand, Never):
+        return _unreachable(ctx)
+    for target in targets:
+        assign(ctx, target, operand)
+    return True
+
+
+def _annotated(ctx: Lowering, stmt: ast.AnnAssign) -> bool:
+    if stmt.value is not None:
+        assign(ctx, stmt.target, _value(ctx, stmt.value))
+    return True
+
+
+def _delete(ctx: Lowering, stmt: ast.Delete) -> bool:
+    names = [target for target in stmt.targets if isinstance(target, ast.Name)]
+    if len(names) < len(stmt.targets):
+        raise _not_compiled(ctx, stmt)
+    for name in names:
+        lower_expression(ctx, ast.copy_location(ast.Name(name.id, ast.Load()), name))
+        ctx.env[name.id] = Unbound()
+    return True
 
 
 def _value(ctx: Lowering, node: ast.expr) -> Operand:
@@ -263,9 +281,7 @@ def _if(ctx: Lowering, node: ast.If, path: Path) -> bool:
     )
 
 
-def lower_if_arms(
-    ctx: Lowering, test: Expr, then: Callable[[], bool], orelse: Callable[[], bool], live: Names
-) -> bool:
+def lower_if_arms(ctx: Lowering, test: Expr, then: Callable[[], bool], orelse: Callable[[], bool], live: Names) -> bool:
     """Two arms with their environments joined where both, or one, get to the end."""
     build, activation = ctx.build, ctx.activation
     before = dict(activation.env)

@@ -18,6 +18,8 @@ from weft.interp.scalars import Env, compile_expr, enter, keep, leave
 from weft.ir.exprs import Expr, Value
 from weft.ir.nodes import NOTHING, Bundle, Choice, Constant, Missing, Pack, Program, Site, SlotObject, Storage, View
 
+NO_ROOT = -1  # of a view of nothing
+
 
 class Machine:
     """Values, memory, and the sites passed."""
@@ -48,8 +50,12 @@ class Machine:
     def bind(self, target: Value | str, item: Any) -> None:
         """Give a carry or a result of a branch its value or array."""
         if isinstance(target, str):
-            self.memory.bind(target, item)
-            bind_extents(self.program.containers[target], item, self.env)
+            container = self.program.containers[target]
+            bound: Bound = item
+            if bound.root == NO_ROOT:
+                bound = Bound(bound.array.astype(container.dtype.numpy), NO_ROOT, 0)
+            self.memory.bind(target, bound)
+            bind_extents(container, bound, self.env)
         else:
             self.env[target.id] = keep(target, item)
 
@@ -73,7 +79,7 @@ Build: TypeAlias = Callable[[Machine], Any]
 def compile_item(item: Expr | View, program: Program) -> Build:
     """A carried value: a number as it is computed, or an array in use."""
     if isinstance(item, View) and item.container == NOTHING:
-        nothing = Bound(np.zeros([extent.constant or 0 for extent in item.shape]), -1, 0)
+        nothing = Bound(np.zeros([extent.constant or 0 for extent in item.shape]), NO_ROOT, 0)
         return lambda machine: nothing
     if isinstance(item, View):
         view = compile_view(item, program.containers[item.container])

@@ -378,9 +378,7 @@ def _compile_leaving(node: Yield | Continue | Break | Return | Site | Guard, pro
             return lambda machine: None if holds(machine.env) else machine.leave(site, reason)
 
 
-def _compile_signal(
-    kind: type[Yielded] | type[Continued], values: Sequence[Expr | View], program: Program
-) -> Step:
+def _compile_signal(kind: type[Yielded] | type[Continued], values: Sequence[Expr | View], program: Program) -> Step:
     builds: list[Build] = [compile_item(value, program) for value in values]
     return lambda machine: kind([build(machine) for build in builds])
 

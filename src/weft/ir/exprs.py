@@ -215,7 +215,8 @@ def operands(expr: Expr) -> tuple[Expr, ...]:
         case Op(args=args):
             return args
         case Index():
-            return tuple(sorted(expr.values, key=lambda value: value.id))
+            values: list[Value] = sorted(expr.values, key=lambda value: value.id)
+            return tuple(values)
         case Const() | Value():
             return ()
 
@@ -228,7 +229,7 @@ def values_in(expr: Expr) -> frozenset[Value]:
         case Index():
             return expr.values
         case Op(args=args):
-            return frozenset().union(*(values_in(arg) for arg in args))
+            return frozenset[Value]().union(*(values_in(arg) for arg in args))
         case Const():
             return frozenset()
 

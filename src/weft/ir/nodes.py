@@ -2,7 +2,8 @@
 
 Three rules: containers are separate from computation; every movement of data is explicit; control flow exists only
 where the data does not already give the order. Everything is immutable. Containers are named by strings and looked up
-in `Program.containers`. Nodes carry a stable `id` that is not compared: facts, explanations and profiles are keyed by it.
+in `Program.containers`. Nodes carry a stable `id` that is not compared: facts, explanations and profiles are keyed by
+it.
 """
 
 from __future__ import annotations
@@ -175,8 +176,8 @@ class Alloc:
 class Elementwise:
     """`output[p] = expr` for every point p of the output, as if all inputs were read before the first write.
 
-    `params` are the coordinates of p (one per axis), usable in `expr`; each input defines a value: the element at p of a
-    view with the output's shape. Scalars from outside stand in `expr` directly.
+    `params` are the coordinates of p (one per axis), usable in `expr`; each input defines a value: the element at p of
+    a view with the output's shape. Scalars from outside stand in `expr` directly.
     """
 
     output: View
@@ -285,7 +286,7 @@ class Carry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Loop:
-    """`for var in range(start, stop, step)`, in order. `wish` is "map" or "prange" where the user asked for parallel."""
+    """`for var in range(start, stop, step)`, in order. `wish` is "map" or "prange" if the user asked for parallel."""
 
     var: Value
     start: Index
@@ -329,7 +330,7 @@ class Yield:
 
 @dataclass(frozen=True, slots=True)
 class Continue:
-    """End an iteration of the innermost loop; the carries take these values. Every loop body ends with one, or leaves."""
+    """End an iteration of the innermost loop; the carries take these values. A loop body ends with one, or leaves."""
 
     values: tuple[Expr | View, ...] = ()
 

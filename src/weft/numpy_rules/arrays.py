@@ -148,7 +148,7 @@ def guard_in_range(build: Builder, expr: Expr, dtype: DType) -> None:
     """A float whose integer part fits an integer type: otherwise Python raises OverflowError or ValueError."""
     low, high = dtype.bounds
     above = op("greater", (expr, const(float(low) - 1.0, expr.type)), NP_BOOL)
-    if low - 1 == float(low):  # the double next to -2**63 is far away: the bound itself is in
+    if float(low) - 1.0 == float(low):  # the double below -2**63 is far away: the bound itself is in
         above = op("greater_equal", (expr, const(float(low), expr.type)), NP_BOOL)
     below = op("less", (expr, const(float(high + 1), expr.type)), NP_BOOL)
     build.guard(op("logical_and", (above, below), NP_BOOL), "float does not fit the integer type")

@@ -17,7 +17,7 @@ import numpy as np
 
 from weft.ir.dtypes import NP_BOOL, DType, ScalarType, dtype_of
 from weft.ir.exprs import Const, Expr, Index, Value, const, const_index, index, op
-from weft.ir.nodes import Elementwise, View
+from weft.ir.nodes import Elementwise, Reduce, View
 from weft.ir.ops import OPS
 from weft.numpy_rules.builder import Builder
 from weft.numpy_rules.memory_order import OrderRule, iteration_order
@@ -96,17 +96,38 @@ def _guard_exponent(build: Builder, exponent: Scalar | Array, loop: DType) -> bo
     """Integers to negative integer powers raise ValueError."""
     if loop.kind == "u":
         return True
-    if isinstance(exponent, Array):
-        raise build.error(
-            "E212", "an integer array as exponent of integers is not compiled", "convert the base to float first"
-        )
-    expr = exponent.expr
+    if isinstance(exponent, Array) and exponent.rank > 0:
+        _guard_exponents(build, exponent)
+        return True
+    expr = scalar_expr(build, exponent)
     polynomial = expr if isinstance(expr, Index) else build.let_index(expr, "e")
     if polynomial.constant is not None and polynomial.constant < 0:
         build.leave("integers to negative integer powers are not allowed")
         return False
     build.guard_nonnegative(polynomial, "integers to negative integer powers are not allowed")
     return True
+
+
+def _guard_exponents(build: Builder, exponents: Array) -> None:
+    """The same for every element of an array."""
+    if exponents.dtype.kind in "bu":
+        return
+    zero = const(0, ScalarType(exponents.dtype))
+    fitting = map_elements(
+        build, (exponents,), exponents.shape, DType.BOOL, lambda args: op("greater_equal", (args[0], zero), NP_BOOL)
+    )
+    output = build.alloc((), DType.BOOL, "all")
+    node = Reduce(
+        op="logical_and",
+        output=output,
+        input=fitting.view,
+        axes=tuple(range(fitting.rank)),
+        initial=const(True, NP_BOOL),
+        id=build.new_id(),
+        span=build.span,
+    )
+    build.emit(node)
+    build.guard(build.read(output, (), DType.BOOL), "integers to negative integer powers are not allowed")
 
 
 def cast(expr: Expr, dtype: DType) -> Expr:
@@ -148,7 +169,26 @@ def _scalar(build: Builder, name: str, parts: Sequence[Scalar | Array], loop: Se
 def _operation(name: str, args: Sequence[Expr], result: DType) -> Expr:
     if name == "absolute" and result.kind == "u":
         return args[0]
+    if len(args) == 2 and {args[0].type.dtype, args[1].type.dtype} == {DType.INT64, DType.UINT64}:
+        return _mixed_comparison(name, args[0], args[1])
     return op(name, args, ScalarType(result))
+
+
+def _mixed_comparison(name: str, left: Expr, right: Expr) -> Expr:
+    """int64 with uint64, exactly, as NumPy's own loops for this pair: a negative number is less than any unsigned."""
+    signed_first = left.type.dtype is DType.INT64
+    signed = left if signed_first else right
+    negative = op("less", (signed, const(0, signed.type)), NP_BOOL)
+    both = op(name, (cast(left, DType.UINT64), cast(right, DType.UINT64)), NP_BOOL)
+    if name in ("less", "less_equal"):
+        outcome = signed_first
+    elif name in ("greater", "greater_equal"):
+        outcome = not signed_first
+    else:
+        outcome = name == "not_equal"
+    if outcome:
+        return op("logical_or", (negative, both), NP_BOOL)
+    return op("logical_and", (op("logical_not", (negative,), NP_BOOL), both), NP_BOOL)
 
 
 def _may_warn(name: str, loop: Sequence[DType]) -> bool:

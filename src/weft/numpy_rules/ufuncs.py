@@ -108,6 +108,8 @@ def _register_ufuncs() -> None:
         numpy_rule(f"numpy.{name}", samples=_ufunc_samples(name))(rule)
         if aliases:
             numpy_rule(*aliases)(rule)
+    for twin, name in (("degrees", "rad2deg"), ("radians", "deg2rad")):  # ufuncs of their own in NumPy
+        numpy_rule(f"numpy.{twin}", samples=(f"{twin}(f8[3, 4])", f"{twin}(2)"))(_unary_rule(name))
 
 
 _register_ufuncs()
@@ -206,8 +208,10 @@ def lower_clip(
     min: Given = None,
     max: Given = None,
 ) -> Operand:
-    """`minimum(maximum(a, a_min), a_max)`, in the common type of all three."""
+    """`minimum(maximum(a, a_min), a_max)`, in the common type of all three (a Python number is an array first)."""
     data = as_data(build, a)
+    if isinstance(data, Scalar):
+        data = numpy_scalar(data)
     low = _clip_bound(build, data, a_min if is_none(min) else min, lower=True)
     high = _clip_bound(build, data, a_max if is_none(max) else max, lower=False)
     target = _out(build, out)

@@ -108,9 +108,7 @@ class _State:
 
     def conflicts(self, output: View, source: View) -> bool:
         """Whether a write to one point may change what another point reads."""
-        if source == output or not self.may_overlap(output.container, source.container):
-            return False
-        return True
+        return source != output and self.may_overlap(output.container, source.container)
 
     def may_overlap(self, left: str, right: str) -> bool:
         return bool(self.memory(left) & self.memory(right))

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
 from enum import IntEnum
-from typing import Any, TypeAlias, cast
+from typing import Any, TypeAlias
 
 ABI_VERSION = 1
 
@@ -168,10 +168,8 @@ def flatten_recipe(recipe: Recipe) -> list[int]:
             return [RecipeOp.CONST, index]
         case FromSlot(slot=slot):
             return [RecipeOp.SLOT, slot]
-        case Scalar(out=out, kind=kind):
-            if kind in _PY_SCALARS:
-                return [_PY_SCALARS[kind], out]
-            return [RecipeOp.NP_SCALAR, out, DTYPE_INDEX[kind]]
+        case Scalar():
+            return _flatten_scalar(recipe)
         case Array(out=out, dtype=dtype, ndim=ndim, fresh=fresh):
             return [RecipeOp.VIEW if fresh else RecipeOp.ARRAY, out, DTYPE_INDEX[dtype], ndim]
         case Sequence(items=items, is_list=is_list):
@@ -187,6 +185,12 @@ def flatten_recipe(recipe: Recipe) -> list[int]:
             return words
         case Unbound():
             return [RecipeOp.UNBOUND]
+
+
+def _flatten_scalar(recipe: Scalar) -> list[int]:
+    if recipe.kind in _PY_SCALARS:
+        return [_PY_SCALARS[recipe.kind], recipe.out]
+    return [RecipeOp.NP_SCALAR, recipe.out, DTYPE_INDEX[recipe.kind]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -298,7 +302,8 @@ def info_from_json(data: dict[str, Any]) -> KernelInfo:
 
 
 def _arg_from_json(data: dict[str, Any]) -> ArgSpec:
-    return ArgSpec(**{**data, "kind": ArgKind(data["kind"])})
+    fields: dict[str, Any] = {**data, "kind": ArgKind(data["kind"])}
+    return ArgSpec(**fields)
 
 
 def _exit_from_json(data: dict[str, Any]) -> Exit:
@@ -325,7 +330,7 @@ def _recipe_to_json(recipe: Recipe) -> list[Any]:
 
 
 def _recipe_from_json(data: list[Any]) -> Recipe:
-    rest = cast("list[Any]", data[1:])
+    rest = data[1:]
     match data[0]:
         case "const":
             return Const(*rest)

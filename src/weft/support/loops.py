@@ -1,14 +1,14 @@
 """`weft.map` and `weft.prange`: wishes for parallel loops, plain loops in plain Python.
 
-    for i, j in weft.map[0:N, 1:M]: ...      the pairs of the two ranges, row by row
-    for i in weft.prange(n): ...             as range
+for i, j in weft.map[0:N, 1:M]: ...      the pairs of the two ranges, row by row
+for i in weft.prange(n): ...             as range
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import product
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 Bounds: TypeAlias = slice | tuple[slice, ...]
 
@@ -26,8 +26,8 @@ class MapDomain:
         return "weft.map"
 
 
-def _range(part: Any) -> range:
-    if not isinstance(part, slice) or part.stop is None:
+def _range(part: slice[Any, Any, Any]) -> range:
+    if not isinstance(cast("object", part), slice) or part.stop is None:
         raise TypeError("weft.map takes slices with an end: weft.map[0:N, 1:M]")
     return range(part.start or 0, part.stop, 1 if part.step is None else part.step)
 
