@@ -16,6 +16,7 @@ from weft.codegen.names import identifier
 from weft.codegen.references import extent_value
 from weft.codegen.regions import emit_region, may_restrict
 from weft.codegen.sites import guarded_sites
+from weft.codegen.strict_functions import entry_lines
 from weft.codegen.support_functions import SupportFunctions
 from weft.ir.nodes import Container, Program, Storage
 from weft.support.abi import KernelInfo
@@ -25,9 +26,10 @@ _AT = "#define WEFT_AT(type, base, offset) (*(type *)((char *)(base) + (offset))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class COptions:
-    """`header` is the text of weft_abi.h: the file stands for itself."""
+    """`header` is the text of weft_abi.h: the file stands for itself. `strict`: NumPy's bits for functions."""
 
     header: str
+    strict: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +63,7 @@ def emit_module(programs: Sequence[Program], *, symbols: Sequence[str] | None = 
     """Several programs in one file, with their common support functions once. Symbols must differ."""
     if symbols is None:
         symbols = [f"{default_symbol(program)}_{number}" for number, program in enumerate(programs)]
-    support = SupportFunctions()
+    support = SupportFunctions(strict=options.strict)
     texts: list[str] = []
     infos: list[KernelInfo] = []
     for program, symbol in zip(programs, symbols, strict=True):
@@ -85,9 +87,11 @@ def _emit_program(program: Program, symbol: str, support: SupportFunctions) -> t
     entries = _entry_lines(kernel)
     emit_region(kernel, program.body, Scope())
     body = kernel.writer.text
+    setters, wanted = entry_lines(support.loops, len(kernel.libraries))
+    kernel.libraries += wanted
     head = f"int32_t {symbol}(weft_ctx *ctx, const weft_value *args, weft_value *out)"
     lines = [*kernel.outlined, f"{head};", "", head, "{"]
-    lines += [f"    {line}" for line in _needed(entries, body)]
+    lines += [f"    {line}" for line in (*setters, *_needed(entries, body))]
     info = KernelInfo(
         name=program.name,
         symbol=symbol,

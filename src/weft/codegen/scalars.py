@@ -11,6 +11,7 @@ from typing import Final
 
 from weft.codegen.c_types import REAL_OF, c_type, literal, math_suffix
 from weft.codegen.math_functions import COMPLEX_NAMES, LIBRARY_NAMES
+from weft.codegen.strict_functions import is_strict
 from weft.codegen.support_functions import SupportFunctions
 from weft.ir.dtypes import DType
 from weft.support.errors import InternalError
@@ -133,8 +134,10 @@ class Scalars:
             return self.apply(name, tuple(Operand(self.truth(x), DType.BOOL) for x in operands), result)
         if {x.dtype.kind for x in operands} == {"i", "u"} and name in _COMPARISONS:
             return self._mixed_comparison(name, operands)
-        rule = self._rule(name, subject)
         texts = [x.text for x in operands]
+        if self.support.strict and not subject.python and is_strict(name, subject.dtype.kind):
+            return f"{self.support.loop(name, subject.dtype, len(operands))}({', '.join(texts)})"
+        rule = self._rule(name, subject)
         if rule[0] == "@":
             return f"{self.support.need(rule[1:], subject.dtype)}({', '.join(texts)})"
         if rule[0] == "%":

@@ -18,6 +18,7 @@ from weft.codegen.math_functions import COMPLEX_NAMES, VECTOR_MACROS, declaratio
 from weft.codegen.support_complex import COMPLEX_FUNCTIONS, PYTHON_COMPLEX_FUNCTIONS
 from weft.codegen.support_floats import FLOAT_FUNCTIONS, PYTHON_FLOAT_FUNCTIONS
 from weft.codegen.support_integers import BOOL_FUNCTIONS, INTEGER_FUNCTIONS
+from weft.codegen.strict_functions import numpy_loop
 from weft.codegen.support_machine import MACHINE_FUNCTIONS
 from weft.codegen.support_products import PRODUCT_FUNCTIONS
 from weft.ir.dtypes import DType
@@ -37,7 +38,9 @@ _CALL = re.compile(r"(@@|@|%)(\w+)\(")
 class SupportFunctions:
     """What one C file needs so far, in the order of first need."""
 
+    strict: bool = False  # mathematical functions by NumPy's own inner loops
     declarations: dict[str, str] = field(default_factory=dict[str, str])
+    loops: dict[str, str] = field(default_factory=dict[str, str])  # C name -> "exp:d->d"
     functions: dict[str, str] = field(default_factory=dict[str, str])
 
     def need(self, name: str, dtype: DType) -> str:
@@ -67,6 +70,16 @@ class SupportFunctions:
         symbol = f"{name}{suffix}"
         if symbol not in self.declarations:
             self.declarations[symbol] = declaration(name, suffix, c_type(dtype), is_complex=dtype.kind == "c")
+        return symbol
+
+    def loop(self, name: str, dtype: DType, arity: int) -> str:
+        """The function that calls NumPy's inner loop for one element; the kernel sets where that loop is."""
+        symbol = f"weft_{name}_by_numpy_{tag(dtype)}"
+        if symbol not in self.loops:
+            result = REAL_OF.get(dtype, dtype) if name == "absolute" else dtype
+            letters = dtype.numpy.char * arity + "->" + result.numpy.char
+            self.loops[symbol] = f"{name}:{letters}"
+            self.functions[symbol] = numpy_loop(symbol, arity, c_type(dtype), c_type(result))
         return symbol
 
     def _instantiate(self, template: str, dtype: DType) -> str:

@@ -3,7 +3,7 @@
 Never loaded at run time, where `weft.driver.annotations` has the objects. Protocols, so that any ndarray of the element
 type fits; `__class_getitem__`, so that sizes, which are no types, may stand in the brackets.
 """
-# ruff: noqa: N801  (named as NumPy names them)
+# ruff: noqa: N801, N802  (named as NumPy names them)
 
 from __future__ import annotations
 
@@ -14,24 +14,20 @@ import numpy as np
 from weft.driver.annotations import Extent
 
 Sizes: TypeAlias = Extent | tuple[Extent, ...]
-Element = TypeVar("Element", bound=np.generic, covariant=True)
+Element_co = TypeVar("Element_co", bound=np.generic, covariant=True)
 
 
-class AnyArray(Protocol[Element]):
+class AnyArray(Protocol[Element_co]):
     """What arrays of every element type can do."""
 
-    def __array__(self) -> np.ndarray[Any, np.dtype[Element]]: ...
+    def __array__(self) -> np.ndarray[Any, np.dtype[Element_co]]: ...
 
     @property
     def T(self) -> Any: ...
     @property
     def dtype(self) -> Any: ...
     @property
-    def imag(self) -> Any: ...
-    @property
     def ndim(self) -> Any: ...
-    @property
-    def real(self) -> Any: ...
     @property
     def shape(self) -> Any: ...
     @property
@@ -93,7 +89,7 @@ class AnyArray(Protocol[Element]):
     var: Any
 
 
-class RealArray(AnyArray[Element], Protocol[Element]):
+class RealArray(AnyArray[Element_co], Protocol[Element_co]):
     """An array of numbers that can be divided with a remainder."""
 
     __floordiv__: Any
@@ -102,7 +98,7 @@ class RealArray(AnyArray[Element], Protocol[Element]):
     __rmod__: Any
 
 
-class WholeArray(RealArray[Element], Protocol[Element]):
+class WholeArray(RealArray[Element_co], Protocol[Element_co]):
     """An array of integers or bools."""
 
     __and__: Any
@@ -116,6 +112,15 @@ class WholeArray(RealArray[Element], Protocol[Element]):
     __rlshift__: Any
     __rshift__: Any
     __rrshift__: Any
+
+
+class ComplexArray(AnyArray[Element_co], Protocol[Element_co]):
+    """An array of complex numbers."""
+
+    @property
+    def imag(self) -> Any: ...
+    @property
+    def real(self) -> Any: ...
 
 
 class bool_(WholeArray[np.bool_], Protocol):
@@ -184,13 +189,13 @@ class float64(RealArray[np.float64], Protocol):
     def __class_getitem__(cls, shape: Sizes) -> Any: ...
 
 
-class complex64(AnyArray[np.complex64], Protocol):
+class complex64(ComplexArray[np.complex64], Protocol):
     """An array of complex64."""
 
     def __class_getitem__(cls, shape: Sizes) -> Any: ...
 
 
-class complex128(AnyArray[np.complex128], Protocol):
+class complex128(ComplexArray[np.complex128], Protocol):
     """An array of complex128."""
 
     def __class_getitem__(cls, shape: Sizes) -> Any: ...

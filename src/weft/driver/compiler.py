@@ -77,7 +77,7 @@ def generate(
         program = step.run(program)
         verify(program)
         stages.append(Stage(step.name, program))
-    module = emit_c(program, options=COptions(header=abi_header()))
+    module = emit_c(program, options=COptions(header=abi_header(), strict=strict))
     if dump is not None:
         dump.write(stages, module.source)
     return Generated(module.source, module.info, lowered.objects, tuple(stages))

@@ -217,13 +217,17 @@ class Engine:
 
     def _install(self, kernel: kernels.Kernel) -> None:
         info = kernel.info
+        library = resolve_libraries(info.libraries)
+        missing = [name for name, place in zip(info.libraries, library, strict=True) if name[:5] == "loop:" and not place]
+        if missing:
+            raise WeftError(f"this NumPy has no inner loop {missing[0][5:]}, which strict=True needs")
         self.dispatcher.add_variant(
             Variant(
                 info=info,
                 address=kernel.address,
                 constants=kernel.constants,
                 values=kernel.values,
-                library=resolve_libraries(info.libraries),
+                library=library,
                 on_resume=self._resume(info),
                 on_finish=self._finish(info),
                 on_warn=partial(warn_floating_point, self.function, info),
