@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy as np
@@ -129,6 +130,27 @@ def test_scalars_warn_one_by_one() -> None:
     assert kernel(np.float64(1), np.float64(0)).warnings == {0: DIVIDE, 1: 0}
     assert kernel(np.float64(0), np.float64(0)).warnings == {0: INVALID, 1: 0}
     assert kernel(np.float64(1e200), np.float64(1)).warnings == {0: 0, 1: OVERFLOW}
+
+
+@pytest.mark.parametrize("dtype", [DType.INT8, DType.INT64, DType.UINT8, DType.UINT64], ids=lambda dtype: dtype.text)
+def test_operators_on_integer_scalars_tell_overflow(dtype: DType) -> None:
+    operators = {"add": operator.add, "subtract": operator.sub, "multiply": operator.mul, "negative": operator.neg,
+                 "absolute": abs, "floor_divide": operator.floordiv, "remainder": operator.mod}  # fmt: skip
+    type_ = ScalarType(dtype)
+    for name, function in operators.items():
+        build = Build()
+        values = [build.scalar("ab"[k], type_) for k in range(OPS[name].arity)]
+        result = build.value("r", type_)
+        let = Let(result, op(name, values, type_), build.warn(f"scalar {name}"))
+        kernel = load(build.program(Tasklet(lets=(let,)), give(result)), "-O1")
+        for a in special(dtype)[:17]:
+            for b in special(dtype)[:17]:
+                given = (a, b)[: len(values)]
+                expected = numpy_flags(function, *given)
+                outcome = kernel(*given)
+                assert outcome.warnings == {0: expected}, (name, given)
+                with np.errstate(all="ignore"):
+                    assert outcome.value == function(*given)
 
 
 def test_what_a_python_scalar_does_is_not_reported_by_the_nest_after_it() -> None:

@@ -243,7 +243,8 @@ def test_interrupt(body: str, tmp_path: Path) -> None:
     process = start_python([path], environment(tmp_path / "cache"), tmp_path)
     try:
         assert process.stdout is not None
-        assert process.stdout.readline() == "ready\n"
+        if process.stdout.readline() != "ready\n":
+            pytest.fail(process.communicate()[1])
         time.sleep(0.5)
         sent = time.monotonic()
         os.kill(process.pid, signal.SIGINT)

@@ -19,9 +19,9 @@ import numpy as np
 from weft.interp import Left, Returned, interpret
 from weft.ir.dtypes import PY_BOOL, PY_COMPLEX, PY_FLOAT, PY_INT, DType, ScalarType, dtype_of
 from weft.ir.exprs import Value, const, const_index, index, python_const
-from weft.ir.nodes import Bundle, Choice, Constant, Container, Layout, Pack, Program, Return, Site, Storage
+from weft.ir.nodes import Bundle, Choice, Constant, Container, Layout, Pack, Program, Return, Site, Storage, full_view
 from weft.ir.verifier import verify
-from weft.numpy_rules.builder import Builder, full_view
+from weft.numpy_rules.builder import Builder
 from weft.numpy_rules.registry import RuleEntry
 from weft.numpy_rules.values import Array, Either, Never, Operand, Scalar, Static, Tuple
 from weft.support.abi import ArgKind, ArgSpec, Slot, SlotKind

@@ -16,6 +16,7 @@ from weft.ir.dtypes import DType
 from weft.ir.ops import OPS
 
 _DIVISIONS: Final = frozenset(("floor_divide", "remainder", "fmod"))
+_OVERFLOWING: Final = frozenset(("add", "subtract", "multiply", "negative", "absolute"))
 _BY_SECOND: Final = frozenset(("divide", "floor_divide"))  # infinite by a second operand of zero: divide, else overflow
 _BY_FIRST: Final = frozenset(("power", "reciprocal"))
 
@@ -32,8 +33,10 @@ _EXACT_ON_COMPLEX: Final = frozenset(
 _INT32_LOW: Final = {DType.FLOAT32: -(2.0**31), DType.FLOAT64: math.nextafter(-(2.0**31) - 1, 0.0)}
 
 
-def may_warn(name: str, source: DType, result: DType) -> bool:
+def may_warn(name: str, source: DType, result: DType, *, lone: bool = False) -> bool:
     """Whether NumPy can give a RuntimeWarning for the operation on these types."""
+    if lone and source.kind in "iu" and name in _OVERFLOWING:
+        return True
     if name == "cast":
         return (source.kind in "fc" and result.kind in "iu") or narrows(source, result)
     if source.kind in "biu":
@@ -58,10 +61,17 @@ def flags_are_exact(name: str, source: DType, result: DType) -> bool:
     return not may_warn(name, source, result)
 
 
-def check(support: SupportFunctions, name: str, result: Operand, operands: tuple[Operand, ...]) -> str:
-    """A C expression with the WEFT_FP_ bits of an operation whose texts are plain names; "" where there are none."""
+def check(
+    support: SupportFunctions, name: str, result: Operand, operands: tuple[Operand, ...], *, lone: bool = False
+) -> str:
+    """A C expression with the WEFT_FP_ bits of an operation whose texts are plain names; "" where there are none.
+
+    `lone`: an operator on NumPy scalars, which, unlike one on arrays, also tells when integers overflow.
+    """
     source = operands[0].dtype
     texts = [x.text for x in operands]
+    if lone and source.kind in "iu" and name in _OVERFLOWING:
+        return _check_overflow(support, name, source, texts)
     if not may_warn(name, source, result.dtype):
         return ""
     if name == "cast":
@@ -86,6 +96,16 @@ def _infinite(name: str, source: DType, texts: list[str]) -> str:
     warns = OPS[name].warns
     kind = "OVERFLOW" if "o" in warns else "DIVIDE" if "d" in warns else ""
     return f"WEFT_FP_{kind}" if kind else "0"
+
+
+def _check_overflow(support: SupportFunctions, name: str, source: DType, texts: list[str]) -> str:
+    if name in ("negative", "absolute"):
+        lost = f"{support.need('subtract_overflows', source)}(0, {texts[0]})"
+        if name == "absolute":
+            lost = f"({texts[0]} < 0) & {lost}"
+    else:
+        lost = f"{support.need(f'{name}_overflows', source)}({', '.join(texts)})"
+    return f"({lost} ? WEFT_FP_OVERFLOW : 0)"
 
 
 def _check_integers(support: SupportFunctions, name: str, source: DType, texts: list[str]) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from weft.codegen.c_types import c_type, literal
-from weft.codegen.checks import check
+from weft.codegen.checks import check, may_warn
 from weft.codegen.kernel import Kernel
 from weft.codegen.scalars import Operand
 from weft.ir.dtypes import DType
@@ -20,17 +20,20 @@ _LONGEST = 100
 _ATOM = re.compile(r"[A-Za-z_]\w*|[\d.]+(LL|f)?")
 
 
-def emit_expr(kernel: Kernel, expr: Expr, flags: str | None = None) -> str:
+def emit_expr(kernel: Kernel, expr: Expr, flags: str | None = None, *, lone: bool = False) -> str:
     """The expression as C text; lines with its parts may be written before."""
-    return emit_exprs(kernel, (expr,), flags)[0]
+    return emit_exprs(kernel, (expr,), flags, lone=lone)[0]
 
 
-def emit_exprs(kernel: Kernel, exprs: Sequence[Expr], flags: str | None = None) -> list[str]:
-    """Several expressions, with their common parts computed once. `flags` collects floating-point warnings."""
+def emit_exprs(kernel: Kernel, exprs: Sequence[Expr], flags: str | None = None, *, lone: bool = False) -> list[str]:
+    """Several expressions, with their common parts computed once.
+
+    `flags` collects the warnings; `lone` says that they are those of operators on NumPy scalars.
+    """
     uses: dict[Expr, int] = {}
     for expr in exprs:
         _count(expr, uses)
-    rendering = _Rendering(kernel, uses, flags)
+    rendering = _Rendering(kernel, uses, flags, lone)
     return [rendering.text(expr) for expr in exprs]
 
 
@@ -48,6 +51,7 @@ class _Rendering:
     kernel: Kernel
     uses: dict[Expr, int]
     flags: str | None
+    lone: bool
     done: dict[Expr, str] = field(default_factory=dict[Expr, str])
 
     def text(self, expr: Expr) -> str:
@@ -67,16 +71,22 @@ class _Rendering:
     def _operation(self, expr: Op) -> str:
         kernel, result = self.kernel, expr.type.dtype
         operands = tuple(Operand(self.text(arg), arg.type.dtype, arg.type.python) for arg in expr.args)
-        checked = self.flags is not None and not expr.type.python
-        if checked and check(kernel.support, expr.name, Operand("r", result), operands):
+        if self._is_checked(expr):
             operands = tuple(self._atom(operand) for operand in operands)
             name = kernel.bind(kernel.scalars().apply(expr.name, operands, result), c_type(result))
-            kernel.line(f"{self.flags} |= {check(kernel.support, expr.name, Operand(name, result), operands)};")
+            found = check(kernel.support, expr.name, Operand(name, result), operands, lone=self.lone)
+            kernel.line(f"{self.flags} |= {found};")
             return name
         text = kernel.scalars().apply(expr.name, operands, result)
         if self.uses[expr] > 1 or len(text) > _LONGEST:
             return kernel.bind(text, c_type(result))
         return text
+
+    def _is_checked(self, expr: Op) -> bool:
+        if self.flags is None or expr.type.python:
+            return False
+        source, result = expr.args[0].type.dtype, expr.type.dtype
+        return may_warn(expr.name, source, result, lone=self.lone)
 
     def _atom(self, operand: Operand) -> Operand:
         if _ATOM.fullmatch(operand.text):

@@ -47,7 +47,9 @@ def entry_lines(loops: dict[str, str], first: int) -> tuple[list[str], list[str]
     names: list[str] = []
     for symbol, loop in loops.items():
         place = first + len(names)
-        lines.append(f"{symbol}_loop = (void (*)(char **, const int64_t *, const int64_t *, void *))ctx->library[{place}];")
+        lines.append(
+            f"{symbol}_loop = (void (*)(char **, const int64_t *, const int64_t *, void *))ctx->library[{place}];"
+        )
         lines.append(f"{symbol}_data = ctx->library[{place + 1}];")
         names += [f"loop:{loop}", f"data:{loop}"]
     return lines, names

@@ -30,7 +30,9 @@ def _emit_let(kernel: Kernel, let: Let) -> None:
     if lone:
         flags = kernel.declare(kernel.names.claim("fp"), "int32_t")
         kernel.line(f"int32_t {flags} = 0;")
-    text = emit_expr(kernel, let.expr, flags)
+    # A ufunc called on scalars is silent about integers that overflow, an operator is not.
+    operator = let.warn >= 0 and kernel.program.warn_sites[let.warn].operation.startswith("scalar ")
+    text = emit_expr(kernel, let.expr, flags, lone=operator)
     kernel.line(f"const {c_type(let.value.type)} {kernel.new_value(let.value)} = {bare(text)};")
     if lone and flags is not None:
         report(kernel, flags, let.warn)

@@ -138,11 +138,11 @@ class Engine:
         self._check_count()
         try:
             kernel, compiled = self._find(key, params)
+            self._install(kernel)
         except CompileError:
             raise
-        except WeftError as problem:
+        except (WeftError, OSError) as problem:
             raise self._as_compile_error(problem) from problem
-        self._install(kernel)
         self._sources.append(kernel.source)
         self._specimens.append(params_like(params))
         self.stats.variants += 1
@@ -218,7 +218,9 @@ class Engine:
     def _install(self, kernel: kernels.Kernel) -> None:
         info = kernel.info
         library = resolve_libraries(info.libraries)
-        missing = [name for name, place in zip(info.libraries, library, strict=True) if name[:5] == "loop:" and not place]
+        missing = [
+            name for name, place in zip(info.libraries, library, strict=True) if name[:5] == "loop:" and not place
+        ]
         if missing:
             raise WeftError(f"this NumPy has no inner loop {missing[0][5:]}, which strict=True needs")
         self.dispatcher.add_variant(
@@ -234,7 +236,7 @@ class Engine:
             )
         )
 
-    def _as_compile_error(self, problem: WeftError) -> CompileError:
+    def _as_compile_error(self, problem: WeftError | OSError) -> CompileError:
         if isinstance(problem, InternalError) and self.options.fallback == "error":
             raise problem
         code = self.function.__code__

@@ -13,7 +13,7 @@ from weft.frontend.joins import CannotJoin, Same, Template, merge, passed, settl
 from weft.ir.dtypes import NP_BOOL, PY_INT
 from weft.ir.exprs import Const, Expr, Index, Value, const_index, index, op
 from weft.ir.nodes import Branch, Region, Yield
-from weft.numpy_rules.builder import Scope
+from weft.numpy_rules.guards import Scope
 from weft.numpy_rules.scalars import negate
 from weft.numpy_rules.values import Either, Never, Operand, Scalar, Unbound
 from weft.support.errors import CompileError

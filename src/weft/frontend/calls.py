@@ -10,22 +10,15 @@ from __future__ import annotations
 import ast
 import difflib
 import inspect
-from dataclasses import dataclass
 from types import FunctionType
-from typing import Any, cast
-
-import numpy as np
+from typing import Any
 
 from weft.frontend.branches import choose, split
+from weft.frontend.callees import Callee, activate, bind_arguments, find_callee, is_python_function
 from weft.frontend.context import Activation, LoopFrame, Lowering
 from weft.frontend.expressions import binary, condition, lower_expression
-from weft.frontend.inputs import Namespace
 from weft.frontend.iteration import length, range_call
-from weft.frontend.liveness import flow, local_names, names_read, parameters
-from weft.frontend.normalise import normalise
-from weft.frontend.source import SourceUnavailable, read_function
-from weft.frontend.split import split_stores
-from weft.ir.exprs import index, python_const
+from weft.ir.exprs import index
 from weft.ir.nodes import Carry, Region, While
 from weft.numpy_rules.registry import RuleEntry, all_rules, rule_for, rule_named
 from weft.numpy_rules.scalars import as_index
@@ -42,7 +35,6 @@ from weft.numpy_rules.values import (
     Static,
     Tuple,
 )
-from weft.support.abi import FunctionRef, Slot, SlotKind
 from weft.support.loops import prange
 
 _MAX_DEPTH = 16
@@ -182,35 +174,9 @@ def _call_method(
 # ---- inlining -------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Callee:
-    """A Python function to inline: its tree, where it lives, and the operands bound before the call's own."""
-
-    tree: ast.FunctionDef | ast.Lambda
-    lines: list[str]
-    filename: str
-    names: Namespace
-    parent: int
-    steps: tuple[tuple[str | int, ...], ...]
-    leading: tuple[Operand, ...] = ()
-    defaults: tuple[Any, ...] = ()
-    keyword_defaults: tuple[tuple[str, Any], ...] = ()
-
-
 def is_inlined_call(ctx: Lowering, node: ast.expr) -> bool:
     """Whether an expression is a call that was set apart to be inlined."""
     return isinstance(node, ast.Call) and (node.lineno, node.col_offset) in ctx.activation.inlined
-
-
-def is_python_function(value: object) -> bool:
-    """Whether a Python object is a function of the user's, decorated or not."""
-    if getattr(value, "__weft_program__", False):
-        return True
-    return isinstance(value, FunctionType) and rule_for(value) is None and value is not prange and not _is_numpy(value)
-
-
-def _is_numpy(function: FunctionType) -> bool:
-    return (function.__module__ or "").partition(".")[0] in ("numpy", "scipy")
 
 
 def lower_inlined(ctx: Lowering, node: ast.Call) -> Operand:
@@ -219,7 +185,7 @@ def lower_inlined(ctx: Lowering, node: ast.Call) -> Operand:
         operand = lower_expression(ctx, node.func)
         if isinstance(operand, Static) and not is_python_function(operand.value):
             return lower_call(ctx, node)
-        callee = _callee(ctx, node, operand)
+        callee = find_callee(ctx, node, operand)
         if callee is None:
             return lower_call(ctx, node)
         args, keywords = _arguments(ctx, node)
@@ -229,218 +195,8 @@ def lower_inlined(ctx: Lowering, node: ast.Call) -> Operand:
             a.tree.lineno == callee.tree.lineno and a.filename == callee.filename for a in ctx.activations
         ):
             raise ctx.error(node, "E153", "recursive calls are not compiled", "use a loop")
-        env = _bind(ctx, node, callee, [*callee.leading, *args], keywords)
+        env = bind_arguments(ctx, node, callee, [*callee.leading, *args], keywords)
         return _inline(ctx, callee, env)
-
-
-def _callee(ctx: Lowering, node: ast.Call, operand: Operand) -> Callee | None:
-    match operand:
-        case Function(tree=tree, home=home, defaults=evaluated):
-            names = Namespace(home.names.function, home.names.slot, {**home.names.outer, **_plain(home.env)})
-            steps = (("def", tree.lineno, tree.col_offset),)
-            defaults = evaluated or tuple(ast.literal_eval(default) for default in tree.args.defaults)
-            keyword_defaults = tuple(
-                (arg.arg, _constant_default(ctx, default))
-                for arg, default in zip(tree.args.kwonlyargs, tree.args.kw_defaults, strict=True)
-                if default is not None
-            )
-            return Callee(tree, home.lines, home.filename, names, home.reference, steps, (), defaults, keyword_defaults)
-        case Static(value=value, slot=slot):
-            if getattr(value, "__weft_program__", False):
-                function = value.py_func
-                slot = ctx.inputs.raw(Slot(SlotKind.ATTRIBUTE, slot, "py_func"), function) if slot >= 0 else -1
-            else:
-                function = value
-            return _real_function(ctx, node, function, slot, (("slot", slot),), ())
-        case Method(owner=Instance() as owner, name=name):
-            return _method(ctx, node, owner, name)
-        case _:
-            return None
-
-
-def _plain(env: dict[str, Operand]) -> dict[str, Operand]:
-    return {name: operand for name, operand in env.items() if not name.startswith("@")}
-
-
-def _method(ctx: Lowering, node: ast.Call, owner: Instance, name: str) -> Callee:
-    stored: Any = inspect.getattr_static(owner.cls, name)
-    leading: tuple[Operand, ...] = () if isinstance(stored, staticmethod) else (owner,)
-    found = cast("Any", stored.__func__ if isinstance(stored, staticmethod) else stored)
-    if getattr(found, "__weft_program__", False):
-        found = found.py_func
-    if not isinstance(found, FunctionType):
-        raise ctx.error(node, "E154", f"method '{name}' is not a plain function", "call it outside of the program")
-    # The class is checked on every call, so the function is reached through it.
-    cls = ctx.inputs.raw(Slot(SlotKind.ATTRIBUTE, owner.slot, "__class__"), owner.cls)
-    slot = ctx.inputs.raw(Slot(SlotKind.ATTRIBUTE, cls, name), found)
-    return _real_function(ctx, node, found, slot, (("slot", owner.slot), ("attr", name)), leading)
-
-
-def _real_function(
-    ctx: Lowering,
-    node: ast.Call,
-    function: FunctionType,
-    slot: int,
-    steps: tuple[tuple[str | int, ...], ...],
-    leading: tuple[Operand, ...],
-) -> Callee:
-    if slot < 0:
-        raise ctx.error(node, "E155", "a function that is not a global or an argument cannot be inlined")
-    try:
-        source = read_function(function)
-    except SourceUnavailable as problem:
-        raise ctx.error(node, "E156", f"{function.__qualname__}: {problem}", "define it in a file") from None
-    refuse_kind(ctx, node, function)
-    names = Namespace(function, slot, {})
-    return Callee(
-        source.tree, list(source.lines), source.filename, names, 0, steps, leading,
-        function.__defaults__ or (), tuple((function.__kwdefaults__ or {}).items()),
-    )  # fmt: skip
-
-
-def refuse_kind(ctx: Lowering, node: ast.expr | ast.stmt, function: FunctionType) -> None:
-    """Generators and coroutines are not compiled."""
-    if function.__code__.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
-        raise ctx.error(node, "E157", f"{function.__qualname__} is a generator or coroutine", "write a loop")
-
-
-def _constant_default(ctx: Lowering, node: ast.expr) -> Any:
-    try:
-        return ast.literal_eval(node)
-    except ValueError:
-        raise ctx.error(node, "E158", "only constants are compiled as defaults of a nested function") from None
-
-
-def nested_function(ctx: Lowering, node: ast.FunctionDef | ast.Lambda) -> Operand:
-    """A function or lambda written inside the program."""
-    if isinstance(node, ast.FunctionDef) and node.decorator_list:
-        raise ctx.error(node.decorator_list[0], "E159", "decorators of nested functions are not compiled")
-    if any(isinstance(inner, ast.Nonlocal | ast.Global | ast.Yield | ast.YieldFrom) for inner in ast.walk(node)):
-        raise ctx.error(node, "E160", "nested functions with nonlocal, global or yield are not compiled")
-    if all(_is_literal(default) for default in node.args.defaults):
-        return Function(node, ctx.activation)
-    return Function(node, ctx.activation, tuple(lower_expression(ctx, default) for default in node.args.defaults))
-
-
-def _is_literal(node: ast.expr) -> bool:
-    try:
-        ast.literal_eval(node)
-    except ValueError:
-        return False
-    return True
-
-
-def _bind(
-    ctx: Lowering, node: ast.Call, callee: Callee, args: list[Operand], keywords: dict[str, Operand]
-) -> dict[str, Operand]:
-    """Parameters to operands, by Python's rules."""
-    spec = callee.tree.args
-    if spec.vararg or spec.kwarg:
-        raise ctx.error(node, "E161", "functions with * or ** parameters are not inlined", "name the parameters")
-    positional = [arg.arg for arg in (*spec.posonlyargs, *spec.args)]
-    env: dict[str, Operand] = dict(zip(positional, args, strict=False))
-    tail = positional[len(positional) - len(callee.defaults) :] if callee.defaults else []
-    defaults = {**dict(zip(tail, callee.defaults, strict=True)), **dict(callee.keyword_defaults)}
-    for name, operand in keywords.items():
-        if name in env or name not in parameters(callee.tree):
-            raise ctx.error(node, "E162", f"'{name}' does not fit the parameters of the function called")
-        env[name] = operand
-    for name in parameters(callee.tree):
-        if name not in env and name in defaults:
-            env[name] = _default(ctx, node, defaults[name])
-    if len(args) > len(positional) or any(name not in env for name in parameters(callee.tree)):
-        raise ctx.error(node, "E162", "the arguments do not fit the parameters of the function called")
-    return env
-
-
-def _default(ctx: Lowering, node: ast.Call, value: Any) -> Operand:
-    if isinstance(value, Scalar | Array | Static | Tuple):
-        return value
-    if type(value) in (bool, int, float, complex):
-        return Scalar(python_const(value))
-    if isinstance(value, np.ndarray | list | dict | set):
-        raise ctx.error(node, "E163", "a mutable default argument is not compiled", "pass it explicitly")
-    return Static(value)
-
-
-def prepare(
-    ctx: Lowering, tree: ast.FunctionDef | ast.Lambda, names: Namespace, env: dict[str, Operand]
-) -> tuple[ast.FunctionDef, frozenset[tuple[int, int]]]:
-    """The tree with inlined calls and stores set apart, and the places of those calls."""
-    inlined = frozenset(_inlined_calls(ctx, tree, names, env))
-    return split_stores(normalise(tree, inlined)), inlined
-
-
-def _inlined_calls(
-    ctx: Lowering, tree: ast.FunctionDef | ast.Lambda, names: Namespace, env: dict[str, Operand]
-) -> list[tuple[int, int]]:
-    local = local_names(tree)
-    nested = _nested_names(tree)
-    places: list[tuple[int, int]] = []
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and _is_user_function(ctx, node.func, names, env, local, nested):
-            places.append((node.lineno, node.col_offset))
-    return places
-
-
-def _nested_names(tree: ast.FunctionDef | ast.Lambda) -> set[str]:
-    found: set[str] = set()
-    for node in ast.walk(tree):
-        match node:
-            case ast.FunctionDef(name=name) if node is not tree:
-                found.add(name)
-            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Lambda()):
-                found.add(name)
-            case _:
-                pass
-    return found
-
-
-def _is_user_function(
-    ctx: Lowering, node: ast.expr, names: Namespace, env: dict[str, Operand], local: frozenset[str], nested: set[str]
-) -> bool:
-    """Whether a callee is, as far as the text shows, a Python function."""
-    match node:
-        case ast.Lambda():
-            return True
-        case ast.Name(id=name):
-            if name in local and name not in env:
-                return name in nested
-            operand = env.get(name) if name in local else ctx.inputs.lookup(names, name)
-            return isinstance(operand, Function) or (isinstance(operand, Static) and is_python_function(operand.value))
-        case ast.Attribute(value=ast.Name(id=owner), attr=attr):
-            operand = env.get(owner) if owner in local else ctx.inputs.lookup(names, owner)
-            if isinstance(operand, Instance):
-                return callable(getattr(operand.cls, attr, None))
-            return isinstance(operand, Static) and is_python_function(getattr(operand.value, attr, None))
-        case _:
-            return False
-
-
-def activate(
-    ctx: Lowering,
-    callee: Callee,
-    env: dict[str, Operand],
-) -> Activation:
-    """A new activation of a function, ready to be lowered."""
-    tree, inlined = prepare(ctx, callee.tree, callee.names, env)
-    result = flow(tree)
-    reference = FunctionRef(callee.parent, callee.steps, tuple(sorted(inlined)))
-    if reference not in ctx.functions:
-        ctx.functions.append(reference)
-    return Activation(
-        reference=ctx.functions.index(reference),
-        tree=tree,
-        lines=callee.lines,
-        filename=callee.filename,
-        names=callee.names,
-        env=env,
-        before=result.before,
-        after=result.after,
-        locals=local_names(tree),
-        inlined=inlined,
-        reads=frozenset(name for stmt in tree.body for name in names_read(stmt)),
-    )
 
 
 def _inline(ctx: Lowering, callee: Callee, env: dict[str, Operand]) -> Operand:

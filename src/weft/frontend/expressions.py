@@ -410,7 +410,7 @@ def _instance_attribute(ctx: Lowering, owner: Instance, name: str) -> Operand:
 
 
 def _lambda(ctx: Lowering, node: ast.Lambda) -> Operand:
-    from weft.frontend.calls import nested_function
+    from weft.frontend.callees import nested_function
 
     return nested_function(ctx, node)
 

@@ -17,8 +17,8 @@ import numpy as np
 
 from weft.ir.dtypes import PY_BOOL, PY_COMPLEX, PY_FLOAT, PY_INT, ScalarType, dtype_of
 from weft.ir.exprs import Value, const, index, python_const
-from weft.ir.nodes import Container, Layout, Storage
-from weft.numpy_rules.builder import Builder, full_view
+from weft.ir.nodes import Container, Layout, Storage, full_view
+from weft.numpy_rules.builder import Builder
 from weft.numpy_rules.values import Array, Instance, Operand, Scalar, Static, Tuple, Unbound
 from weft.support.abi import MAX_EXTENT, MAX_RANK, ArgKind, ArgSpec, Slot, SlotKind
 
@@ -36,8 +36,12 @@ def static_operand(value: Any) -> Operand:
     """A Python object that does not change: a constant where it is a number."""
     if type(value) in _PYTHON_SCALARS and not (type(value) is int and abs(value) >= 1 << 63):
         return Scalar(python_const(value))
-    dtype = dtype_of(value.dtype) if isinstance(value, np.generic) else None
-    return Static(value) if dtype is None else Scalar(const(value.item(), ScalarType(dtype)))
+    if isinstance(value, np.generic):
+        scalar = cast("np.generic[Any]", value)
+        dtype = dtype_of(scalar.dtype)
+        if dtype is not None:
+            return Scalar(const(scalar.item(), ScalarType(dtype)))
+    return Static(value)
 
 
 class UnsupportedArgument(Exception):  # noqa: N818  (the driver turns it into a CompileError or a fallback)

@@ -20,8 +20,8 @@ from typing import TypeAlias
 
 from weft.ir.dtypes import PY_INT, DType, ScalarType
 from weft.ir.exprs import Expr, Index, Value, const, const_index, index
-from weft.ir.nodes import NOTHING, Container, Layout, Storage, View
-from weft.numpy_rules.builder import Builder, full_view
+from weft.ir.nodes import NOTHING, Container, Layout, Storage, View, full_view
+from weft.numpy_rules.builder import Builder
 from weft.numpy_rules.values import Array, Either, Never, Operand, Scalar, Tuple
 
 MAX_ALTERNATIVES = 4

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from types import FunctionType
 from typing import Any
 
-from weft.frontend.calls import Callee, activate, refuse_kind
+from weft.frontend.callees import Callee, activate, refuse_kind
 from weft.frontend.context import Lowering
 from weft.frontend.inputs import Inputs, Namespace, NeedWriteback, UnsupportedArgument
 from weft.frontend.liveness import parameters

@@ -9,7 +9,8 @@ import ast
 from collections.abc import Callable, Sequence
 
 from weft.frontend.branches import emit_branch, join_all, split
-from weft.frontend.calls import is_inlined_call, lower_inlined, nested_function
+from weft.frontend.callees import nested_function
+from weft.frontend.calls import is_inlined_call, lower_inlined
 from weft.frontend.context import Lowering
 from weft.frontend.expressions import BINARY, attribute, binary, condition, lower_expression
 from weft.frontend.joins import Template
@@ -17,8 +18,8 @@ from weft.frontend.liveness import Names
 from weft.frontend.stores import store_item, store_value
 from weft.ir.exprs import Const, Expr
 from weft.ir.nodes import Missing, Return
-from weft.numpy_rules.builder import Scope
 from weft.numpy_rules.elementwise import apply_ufunc
+from weft.numpy_rules.guards import Scope
 from weft.numpy_rules.indexing import index_view
 from weft.numpy_rules.scalars import negate
 from weft.numpy_rules.values import Array, Either, Instance, Never, Operand, Scalar, Static, Tuple, Unbound

@@ -13,7 +13,7 @@ from enum import Enum
 from typing import Any, TypeAlias
 
 from weft.ir.dtypes import DType
-from weft.ir.exprs import Expr, Index, Value
+from weft.ir.exprs import Expr, Index, Value, const_index
 from weft.support.abi import ArgSpec, FunctionRef, Slot, WarnSite, WriteBack
 from weft.support.spans import Span
 
@@ -100,6 +100,12 @@ class View:
                 position = position + step * point[number]
             indices.append(position)
         return Memlet(self.container, tuple(indices))
+
+
+def full_view(container: Container) -> View:
+    """The view that is the whole container."""
+    axes = tuple(Axis(const_index(0), ((d, const_index(1)),)) for d in range(container.rank))
+    return View(container.name, container.shape, axes)
 
 
 NOTHING = ""

@@ -16,10 +16,10 @@ from dataclasses import replace
 from weft.analysis.ranges import fits_int64
 from weft.ir.dtypes import PY_INT
 from weft.ir.exprs import Index, const_index, op, polynomial_of
-from weft.ir.nodes import Axis, Container, Layout, Storage, View
+from weft.ir.nodes import Axis, Container, Layout, Storage, View, full_view
 from weft.numpy_rules.arguments import PythonRaises
 from weft.numpy_rules.arrays import copy_array
-from weft.numpy_rules.builder import Builder, full_view
+from weft.numpy_rules.builder import Builder
 from weft.numpy_rules.indexing import drop_axis, insert_axis
 from weft.numpy_rules.values import Array
 

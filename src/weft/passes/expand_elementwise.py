@@ -18,7 +18,6 @@ from weft.ir.dtypes import ScalarType
 from weft.ir.exprs import Const, Index, Value, const_index, index
 from weft.ir.nodes import (
     Alloc,
-    Axis,
     Branch,
     Container,
     Elementwise,
@@ -34,6 +33,7 @@ from weft.ir.nodes import (
     Tasklet,
     View,
     While,
+    full_view,
 )
 from weft.passes.base import rewrite_nodes
 
@@ -95,8 +95,7 @@ class _State:
         output = node.output
         dtype = self.program.containers[output.container].dtype
         self.added[name] = Container(name, dtype, output.shape, Storage.TRANSIENT)
-        axes = tuple(Axis(const_index(0), ((d, const_index(1)),)) for d in range(output.rank))
-        temporary = View(name, output.shape, axes)
+        temporary = full_view(self.added[name])
         params = tuple(replace(param, id=next(self.numbers)) for param in node.params)
         element = Value(next(self.numbers), "x", ScalarType(dtype))
         back = Elementwise(
