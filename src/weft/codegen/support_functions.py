@@ -15,10 +15,10 @@ from dataclasses import dataclass, field
 
 from weft.codegen.c_types import REAL_OF, c_type, math_suffix, tag
 from weft.codegen.math_functions import COMPLEX_NAMES, VECTOR_MACROS, declaration
+from weft.codegen.strict_functions import numpy_loop
 from weft.codegen.support_complex import COMPLEX_FUNCTIONS, PYTHON_COMPLEX_FUNCTIONS
 from weft.codegen.support_floats import FLOAT_FUNCTIONS, PYTHON_FLOAT_FUNCTIONS
 from weft.codegen.support_integers import BOOL_FUNCTIONS, INTEGER_FUNCTIONS
-from weft.codegen.strict_functions import numpy_loop
 from weft.codegen.support_machine import MACHINE_FUNCTIONS
 from weft.codegen.support_products import PRODUCT_FUNCTIONS
 from weft.ir.dtypes import DType

@@ -112,7 +112,7 @@ class Engine:
 
     def _python(self, params: Sequence[Any], problem: CompileError | None) -> Any:
         if problem is not None and self.options.fallback == "error":
-            raise problem
+            raise problem.with_traceback(None) from None  # the place in the user's program is what matters
         self.stats.fallback_calls += 1
         return self.function(*self._positional(params), **self._keyword_only(params))
 

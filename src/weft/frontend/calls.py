@@ -18,6 +18,7 @@ from weft.frontend.callees import Callee, activate, bind_arguments, find_callee,
 from weft.frontend.context import Activation, LoopFrame, Lowering
 from weft.frontend.expressions import binary, condition, lower_expression
 from weft.frontend.iteration import length, range_call
+from weft.frontend.liveness import statement_at
 from weft.ir.exprs import index
 from weft.ir.nodes import Carry, Region, While
 from weft.numpy_rules.registry import RuleEntry, all_rules, rule_for, rule_named
@@ -224,8 +225,6 @@ def _is_attribute(key: str) -> bool:
 
 def _targets(caller: Activation) -> frozenset[str]:
     """The name a call statement binds."""
-    from weft.frontend.liveness import statement_at
-
     match statement_at(caller.tree, caller.path):
         case ast.Assign(targets=[ast.Name(id=name)]):
             return frozenset((name,))

@@ -10,7 +10,7 @@ import numpy as np
 
 from weft.frontend.branches import bound, choose, split
 from weft.frontend.context import Lowering
-from weft.ir.dtypes import NP_BOOL, PY_BOOL, ScalarType
+from weft.ir.dtypes import NP_BOOL, PY_BOOL, PY_COMPLEX, PY_FLOAT, DType, ScalarType
 from weft.ir.exprs import Const, Expr, const, index, op, python_const
 from weft.numpy_rules.builder import NeedStatic
 from weft.numpy_rules.elementwise import apply_ufunc
@@ -43,6 +43,7 @@ _COMPARE: dict[type[ast.cmpop], str] = {
     ast.Eq: "equal", ast.NotEq: "not_equal", ast.Lt: "less", ast.LtE: "less_equal", ast.Gt: "greater",
     ast.GtE: "greater_equal",
 }  # fmt: skip
+NP_FLOAT64 = ScalarType(DType.FLOAT64)
 _PYTHON_OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
     "add": lambda a, b: a + b,
     "equal": lambda a, b: a == b,
@@ -99,6 +100,8 @@ def binary(ctx: Lowering, name: str, left: Operand, right: Operand) -> Operand:
 def _binary_plain(ctx: Lowering, name: str, left: Operand, right: Operand) -> Operand:
     if isinstance(left, Never) or isinstance(right, Never):
         return Never()
+    if isinstance(left, Scalar) and isinstance(right, Scalar) and left.type == PY_COMPLEX and right.type == NP_FLOAT64:
+        right = Scalar(op("cast", (right.expr,), PY_FLOAT))  # np.float64 is a float, and complex takes it as one
     if isinstance(left, Scalar) and isinstance(right, Scalar) and left.type.python and right.type.python:
         return python_binary(ctx.build, name, left, right)
     if isinstance(left, Scalar | Array) and isinstance(right, Scalar | Array):
@@ -415,6 +418,15 @@ def _lambda(ctx: Lowering, node: ast.Lambda) -> Operand:
     return nested_function(ctx, node)
 
 
+def _walrus(ctx: Lowering, node: ast.NamedExpr) -> Operand:
+    """`(name := value)`, where it is surely evaluated: in an arm of an expression the name would need a join."""
+    if len(ctx.build.scopes) != ctx.activation.depth:
+        raise ctx.error(node, "E117", "':=' is not compiled in a conditional part", "assign in a statement of its own")
+    operand = lower_expression(ctx, node.value)
+    ctx.env[node.target.id] = operand
+    return operand
+
+
 def _call(ctx: Lowering, node: ast.Call) -> Operand:
     from weft.frontend.calls import lower_call
 
@@ -444,6 +456,7 @@ _EXPRESSIONS: dict[type[ast.expr], Callable[..., Operand]] = {
     ast.Attribute: _attribute,
     ast.Call: _call,
     ast.Lambda: _lambda,
+    ast.NamedExpr: _walrus,
 }
 
 __all__ = ["attribute", "binary", "call_rule", "condition", "is_python_scalar", "lower_expression", "subscript"]

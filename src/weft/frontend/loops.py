@@ -105,6 +105,7 @@ def lower_while(ctx: Lowering, node: ast.While, path: tuple[int, ...]) -> bool:
     endless = isinstance(node.test, ast.Constant) and bool(node.test.value)
 
     def body() -> bool:
+        ctx.activation.depth = len(build.scopes)
         with ctx.statement(node, path):
             test = condition(ctx, lower_expression(ctx, node.test))
         if isinstance(test, Const) and test.value:
@@ -118,8 +119,11 @@ def lower_while(ctx: Lowering, node: ast.While, path: tuple[int, ...]) -> bool:
     def make(carries: tuple[Carry, ...], region: Region) -> None:
         build.emit(While(carries=carries, body=region, id=build.new_id(), span=build.span))
 
+    depth = ctx.activation.depth
     with ctx.statement(node, path):
-        return _carry(ctx, node, path, body, make, endless=endless)
+        reached = _carry(ctx, node, path, body, make, endless=endless)
+    ctx.activation.depth = depth
+    return reached
 
 
 def leave_if(ctx: Lowering, test: Expr, leave: Callable[[], None]) -> None:

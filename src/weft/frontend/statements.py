@@ -10,13 +10,14 @@ from collections.abc import Callable, Sequence
 
 from weft.frontend.branches import emit_branch, join_all, split
 from weft.frontend.callees import nested_function
-from weft.frontend.calls import is_inlined_call, lower_inlined
+from weft.frontend.calls import is_inlined_call, leave_call, lower_inlined
 from weft.frontend.context import Lowering
 from weft.frontend.expressions import BINARY, attribute, binary, condition, lower_expression
+from weft.frontend.iteration import element
 from weft.frontend.joins import Template
 from weft.frontend.liveness import Names
 from weft.frontend.stores import store_item, store_value
-from weft.ir.exprs import Const, Expr
+from weft.ir.exprs import Const, Expr, const_index
 from weft.ir.nodes import Missing, Return
 from weft.numpy_rules.elementwise import apply_ufunc
 from weft.numpy_rules.guards import Scope
@@ -134,8 +135,6 @@ def _return(ctx: Lowering, stmt: ast.Return) -> bool:
     if isinstance(operand, Never):
         return _unreachable(ctx)
     if len(ctx.activations) > 1:
-        from weft.frontend.calls import leave_call
-
         leave_call(ctx, operand)
         return False
     ctx.build.emit(Return(ctx.bundle(operand), ctx.writebacks(), ctx.build.span))
@@ -187,9 +186,6 @@ def _unpack(ctx: Lowering, target: ast.expr, elts: list[ast.expr], operand: Oper
 
 
 def _items(ctx: Lowering, target: ast.expr, operand: Operand, elts: list[ast.expr]) -> list[Operand]:
-    from weft.frontend.iteration import element
-    from weft.ir.exprs import const_index
-
     if isinstance(operand, Tuple):
         return list(operand.items)
     if isinstance(operand, Array) and operand.rank > 0 and not any(isinstance(elt, ast.Starred) for elt in elts):

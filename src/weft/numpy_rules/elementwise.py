@@ -28,6 +28,7 @@ _PYTHON_TYPES: dict[DType, type | np.dtype[Any]] = {
     DType.BOOL: np.dtype(bool), DType.INT64: int, DType.FLOAT64: float, DType.COMPLEX128: complex,
 }  # fmt: skip
 _ONE = const_index(1)
+_OVERFLOWING = ("add", "subtract", "multiply", "negative", "absolute")
 
 
 def apply_ufunc(
@@ -162,7 +163,8 @@ def _scalar(build: Builder, name: str, parts: Sequence[Scalar | Array], loop: Se
     """A NumPy scalar operation."""
     args = [cast(scalar_expr(build, part), target) for part, target in zip(parts, loop, strict=False)]
     expr = _operation(name, args, loop[-1])
-    warn = build.warn_site(f"scalar {name}") if _may_warn(name, loop) else -1
+    overflows = name in _OVERFLOWING and loop[0].kind in "iu"  # NumPy says so for scalars, not for arrays
+    warn = build.warn_site(f"scalar {name}") if overflows or _may_warn(name, loop) else -1
     return Scalar(build.let(expr, name[:3], warn=warn))
 
 
