@@ -76,14 +76,15 @@ def identity_key(values: Sequence[Any]) -> tuple[int, ...]:
         if type(value) is np.ndarray:
             for earlier in range(number):
                 other = values[earlier]
-                if type(other) is np.ndarray and _same_array(value, other):
+                if type(other) is np.ndarray and same_array(value, other):
                     twin = earlier
                     break
         found.append(twin)
     return tuple(found)
 
 
-def _same_array(left: Any, right: Any) -> bool:
+def same_array(left: Any, right: Any) -> bool:
+    """Whether two arrays are the same elements in the same order, in one place."""
     return (
         left.ctypes.data == right.ctypes.data
         and left.shape == right.shape

@@ -17,7 +17,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from weft.driver.fingerprints import function_fingerprint
+from weft.driver.fingerprints import function_fingerprint, same_array
 from weft.runtime.cache import Cache, Entry
 from weft.runtime.constants import NotDecodable, NotEncodable, decode_constant, encode_constant
 from weft.runtime.native import load_kernel
@@ -185,8 +185,7 @@ def _fitting(entry: Entry, function: FunctionType, params: Sequence[Any]) -> Ker
 def _same_twins(args: Sequence[ArgSpec], objects: Sequence[Any]) -> bool:
     for arg, obj in zip(args, objects, strict=True):
         if arg.kind is ArgKind.ARRAY and arg.same_as >= 0:
-            twin = objects[arg.same_as]
-            if (twin.ctypes.data, twin.shape, twin.strides) != (obj.ctypes.data, obj.shape, obj.strides):
+            if not same_array(objects[arg.same_as], obj):
                 return False
     return True
 
