@@ -138,7 +138,9 @@ except KeyboardInterrupt:
 
 def environment(cache: Path) -> dict[str, str]:
     """This environment with another cache and no other setting of Weft."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("WEFT_")}  # noqa: TID251
+    # A user's Python keeps its compiled modules; without them every import below would be a compilation.
+    dropped = "PYTHONDONTWRITEBYTECODE"
+    kept = {k: v for k, v in os.environ.items() if not k.startswith("WEFT_") and k != dropped}  # noqa: TID251
     return {**kept, "WEFT_CACHE_DIR": str(cache)}
 
 

@@ -15,7 +15,7 @@ from types import MappingProxyType
 from typing import TypeAlias
 
 from weft.cli.words import suggest
-from weft.driver.info import user_cache
+from weft.driver.storage import user_cache
 from weft.runtime.cache import Cache, EntrySummary
 
 Action: TypeAlias = Callable[[Cache, Path], int]

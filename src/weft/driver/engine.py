@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING, Any
 from weft.driver import kernels
 from weft.driver.annotations import check_annotations
 from weft.driver.fingerprints import cache_key, code_fingerprint, identity_key, type_key
-from weft.driver.info import user_cache
 from weft.driver.options import Options, compiler_choice, dump_directory, wants_sanitizers
 from weft.driver.reports import save_reproducer, warn_floating_point
 from weft.driver.stats import Stats
+from weft.driver.storage import user_cache
 from weft.runtime.cache import Cache
 from weft.runtime.dispatcher import Dispatcher, Variant, signature_of
 from weft.runtime.library import resolve_libraries

@@ -15,7 +15,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, cast
 
-from weft.runtime.cache import Cache, open_cache
+from weft.driver.storage import user_cache
 from weft.runtime.threads import available_processors, default_threads
 from weft.runtime.toolchain import find_toolchain
 from weft.support.errors import WeftError
@@ -79,13 +79,6 @@ def blas() -> str:
     config = cast("dict[str, Any]", np.show_config(mode="dicts"))
     found: dict[str, str] = config.get("Build Dependencies", {}).get("blas", {})
     return f"{found.get('name', UNKNOWN)} {found.get('version', '')}".strip()
-
-
-def user_cache() -> Cache:
-    """The cache the environment asks for."""
-    explicit = os.environ.get("WEFT_CACHE_DIR")
-    xdg = os.environ.get("XDG_CACHE_HOME")
-    return open_cache(Path(explicit) if explicit else None, Path(xdg) if xdg else Path.home() / ".cache")
 
 
 def cache() -> str:

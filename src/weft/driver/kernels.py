@@ -184,9 +184,8 @@ def _fitting(entry: Entry, function: FunctionType, params: Sequence[Any]) -> Ker
 
 def _same_twins(args: Sequence[ArgSpec], objects: Sequence[Any]) -> bool:
     for arg, obj in zip(args, objects, strict=True):
-        if arg.kind is ArgKind.ARRAY and arg.same_as >= 0:
-            if not same_array(objects[arg.same_as], obj):
-                return False
+        if arg.kind is ArgKind.ARRAY and arg.same_as >= 0 and not same_array(objects[arg.same_as], obj):
+            return False
     return True
 
 
