@@ -73,7 +73,8 @@ class Program(Generic[P, R_co]):
             return
         self._call = self._engine.call
         # From now on Python finds the C callable itself as `__call__`: a frame of Python less per call.
-        self.__class__ = type("Program", (Program,), {"__call__": staticmethod(self._call), "__module__": __name__})
+        members = {"__call__": staticmethod(self._call), "__module__": __name__}
+        object.__setattr__(self, "__class__", type("Program", (Program,), members))
 
     def _in_python(self, problem: WeftError, *args: Any, **kwargs: Any) -> Any:
         """Every call, where this machine cannot run compiled code at all."""

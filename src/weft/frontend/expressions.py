@@ -100,10 +100,10 @@ def binary(ctx: Lowering, name: str, left: Operand, right: Operand) -> Operand:
 def _binary_plain(ctx: Lowering, name: str, left: Operand, right: Operand) -> Operand:
     if isinstance(left, Never) or isinstance(right, Never):
         return Never()
-    if isinstance(left, Scalar) and isinstance(right, Scalar) and left.type == PY_COMPLEX and right.type == NP_FLOAT64:
-        right = Scalar(op("cast", (right.expr,), PY_FLOAT))  # np.float64 is a float, and complex takes it as one
-    if isinstance(left, Scalar) and isinstance(right, Scalar) and left.type.python and right.type.python:
-        return python_binary(ctx.build, name, left, right)
+    if isinstance(left, Scalar) and isinstance(right, Scalar):
+        right = _as_complex_sees(left, right)
+        if left.type.python and right.type.python:
+            return python_binary(ctx.build, name, left, right)
     if isinstance(left, Scalar | Array) and isinstance(right, Scalar | Array):
         if name == "matmul":
             return call_rule(ctx, "numpy.matmul", left, right)
@@ -120,6 +120,13 @@ def _binary_plain(ctx: Lowering, name: str, left: Operand, right: Operand) -> Op
         if isinstance(repeat, int):
             return Tuple(left.items * repeat, left.is_list)
     raise ctx.build.error("E102", f"'{name}' is not compiled for these operands", "use arrays and numbers")
+
+
+def _as_complex_sees(left: Scalar, right: Scalar) -> Scalar:
+    """np.float64 is a float, and a Python complex on its left takes it as one."""
+    if left.type == PY_COMPLEX and right.type == NP_FLOAT64:
+        return Scalar(op("cast", (right.expr,), PY_FLOAT))
+    return right
 
 
 def _power(ctx: Lowering, left: Scalar | Array, right: Scalar | Array) -> Operand:
