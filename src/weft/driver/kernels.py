@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from types import FunctionType
 from typing import Any, cast
 
@@ -107,8 +107,8 @@ def _array_fits(spec: ArgSpec, array: Any) -> bool:
 def encoded_info(info: KernelInfo) -> KernelInfo:
     """The tables with constants and static values encoded; raises NotEncodable."""
     constants = tuple(encode_constant(constant) for constant in info.constants)
-    args = tuple(replace(arg, value=_encode_static(arg)) for arg in info.args)
-    return replace(info, constants=constants, args=args)
+    args = tuple(arg._replace(value=_encode_static(arg)) for arg in info.args)
+    return info._replace(constants=constants, args=args)
 
 
 def _encode_static(arg: ArgSpec) -> Any:

@@ -105,11 +105,7 @@ def _binary_plain(ctx: Lowering, name: str, left: Operand, right: Operand) -> Op
         if left.type.python and right.type.python:
             return python_binary(ctx.build, name, left, right)
     if isinstance(left, Scalar | Array) and isinstance(right, Scalar | Array):
-        if name == "matmul":
-            return call_rule(ctx, "numpy.matmul", left, right)
-        if name == "power":
-            return _power(ctx, left, right)
-        return apply_ufunc(ctx.build, name, (left, right))
+        return _numpy_binary(ctx, name, left, right)
     if isinstance(left, Tuple) and isinstance(right, Tuple) and name == "add" and left.is_list == right.is_list:
         return Tuple(left.items + right.items, left.is_list)
     if isinstance(left, Static) and isinstance(right, Static) and name in _PYTHON_OPERATORS:
@@ -127,6 +123,14 @@ def _as_complex_sees(left: Scalar, right: Scalar) -> Scalar:
     if left.type == PY_COMPLEX and right.type == NP_FLOAT64:
         return Scalar(op("cast", (right.expr,), PY_FLOAT))
     return right
+
+
+def _numpy_binary(ctx: Lowering, name: str, left: Scalar | Array, right: Scalar | Array) -> Operand:
+    if name == "matmul":
+        return call_rule(ctx, "numpy.matmul", left, right)
+    if name == "power":
+        return _power(ctx, left, right)
+    return apply_ufunc(ctx.build, name, (left, right))
 
 
 def _power(ctx: Lowering, left: Scalar | Array, right: Scalar | Array) -> Operand:

@@ -9,7 +9,7 @@ Sizes stay symbolic: of an array only element type, rank, layout and which exten
 from __future__ import annotations
 
 import builtins
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from types import FunctionType, ModuleType
 from typing import Any, cast
 
@@ -265,5 +265,5 @@ class Inputs:
         written = {c.slot for c in self.build.ledger.containers.values() if c.storage is Storage.ARGUMENT and c.written}
         for number, spec in enumerate(args):
             if spec.kind is ArgKind.ARRAY and (number in written or spec.same_as in written):
-                args[number] = replace(spec, written=True)
+                args[number] = spec._replace(written=True)
         return tuple(args)

@@ -8,14 +8,16 @@ arguments (globals, closure cells, attributes and tuple items of earlier slots).
 The kernel leaves through an *exit*: its return code is the index of an `Exit`, whose *recipe* says how to build the
 Python object (the result, or the live names of a resume point) from the values the kernel stored.
 
+Everything is a NamedTuple, not a dataclass: a cached program loads this module on its first call, and a dataclass costs
+six times as much to define.
+
 The C side of the same agreement is `runtime/native/weft_abi.h`.
 """
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
 from enum import IntEnum
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 ABI_VERSION = 1
 
@@ -55,18 +57,16 @@ class SlotKind(IntEnum):
     MAPPING = 6  # slot[parent][name], parent a dict: globals of another module
 
 
-@dataclass(frozen=True, slots=True)
-class Slot:
+class Slot(NamedTuple):
     """One Python object of a call and where it comes from."""
 
     kind: SlotKind
-    index: int = 0  # PARAM, CELL: number; ATTRIBUTE: parent slot; ITEM: item number
+    index: int = 0  # type: ignore[assignment]  # PARAM, CELL: number; ATTRIBUTE: parent slot; ITEM: item number
     name: str = ""  # GLOBAL, ATTRIBUTE
     parent: int = -1  # ITEM, MAPPING: parent slot
 
 
-@dataclass(frozen=True, slots=True)
-class ArgSpec:
+class ArgSpec(NamedTuple):
     """What a slot must hold for a compiled variant to be used."""
 
     kind: ArgKind
@@ -98,30 +98,26 @@ class RecipeOp(IntEnum):
     VIEW = 13  # s dtype ndim       as ARRAY, but never the very object of an argument
 
 
-@dataclass(frozen=True, slots=True)
-class Const:
+class Const(NamedTuple):
     """A constant object: index into `KernelInfo.constants`."""
 
-    index: int
+    index: int  # type: ignore[assignment]  # hides tuple.index, which nobody needs here
 
 
-@dataclass(frozen=True, slots=True)
-class FromSlot:
+class FromSlot(NamedTuple):
     """The very object that came in through a slot."""
 
     slot: int
 
 
-@dataclass(frozen=True, slots=True)
-class Scalar:
+class Scalar(NamedTuple):
     """A scalar the kernel stored in `out[out]`; `kind` is "py_bool", "py_int", "py_float", "py_complex" or a dtype."""
 
     out: int
     kind: str
 
 
-@dataclass(frozen=True, slots=True)
-class Array:
+class Array(NamedTuple):
     """An array the kernel stored in `out[out]`. `fresh`: a new object, even where it is all of an argument."""
 
     out: int
@@ -130,24 +126,21 @@ class Array:
     fresh: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Sequence:
+class Sequence(NamedTuple):
     """A tuple or list of recipes."""
 
     items: tuple[Recipe, ...]
     is_list: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Union:
+class Union(NamedTuple):
     """One of several recipes, chosen by the integer in `out[tag]`."""
 
     tag: int
     alternatives: tuple[Recipe, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Unbound:
+class Unbound(NamedTuple):
     """A name without a value at this point."""
 
 
@@ -193,8 +186,7 @@ def _flatten_scalar(recipe: Scalar) -> list[int]:
     return [RecipeOp.NP_SCALAR, recipe.out, DTYPE_INDEX[recipe.kind]]
 
 
-@dataclass(frozen=True, slots=True)
-class Frame:
+class Frame(NamedTuple):
     """One Python activation of a resume point, outermost first.
 
     `function` is an index into `KernelInfo.functions`; `path` leads to a statement in that function's normalised
@@ -207,8 +199,7 @@ class Frame:
     names: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Exit:
+class Exit(NamedTuple):
     """One way out of the kernel.
 
     With no frames the recipe builds the result of the call. With frames it builds a tuple of one tuple per frame (the
@@ -222,24 +213,21 @@ class Exit:
     reason: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class WriteBack:
+class WriteBack(NamedTuple):
     """An attribute the program assigned: `setattr(slot, name, value)` when it leaves, unless the value is unbound."""
 
     slot: int
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class WarnSite:
+class WarnSite(NamedTuple):
     """A place that may raise a floating-point RuntimeWarning: NumPy's name of the operation and the line."""
 
     operation: str
     line: int
 
 
-@dataclass(frozen=True, slots=True)
-class FunctionRef:
+class FunctionRef(NamedTuple):
     """How to reach a function that was inlined, from the program itself (index 0, no steps).
 
     A step is ("global", name), ("cell", name), ("attr", name), ("slot", k) or ("def", line, column) for a function or
@@ -251,8 +239,7 @@ class FunctionRef:
     calls: tuple[tuple[int, int], ...] = ()  # (line, column) of the calls inlined in it: input of the normaliser
 
 
-@dataclass(frozen=True, slots=True)
-class KernelInfo:
+class KernelInfo(NamedTuple):
     """Everything the caller of one compiled variant needs to know; nothing in it refers to the compiler."""
 
     name: str
@@ -266,15 +253,17 @@ class KernelInfo:
     writebacks: tuple[WriteBack, ...] = ()
     warn_sites: tuple[WarnSite, ...] = ()
     libraries: tuple[str, ...] = ()  # names of library functions the kernel expects in ctx->library, in order
-    abi: int = field(default=ABI_VERSION)
+    abi: int = ABI_VERSION
 
 
 def info_to_json(info: KernelInfo) -> dict[str, Any]:
     """Plain lists, dicts, strings and numbers; recipes carry their class name."""
-    data = asdict(info)
+    data = info._asdict()
+    for name in ("slots", "args", "functions", "writebacks", "warn_sites"):
+        data[name] = [item._asdict() for item in data[name]]
     data["exits"] = [
-        {**asdict(exit_), "recipe": _recipe_to_json(exit_.recipe), "frames": [asdict(f) for f in exit_.frames]}
-        for exit_ in info.exits
+        {**e._asdict(), "recipe": _recipe_to_json(e.recipe), "frames": [f._asdict() for f in e.frames]}
+        for e in info.exits
     ]
     return data
 
