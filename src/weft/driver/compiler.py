@@ -16,8 +16,10 @@ from typing import Any
 
 from weft.codegen.module import COptions, emit_c
 from weft.driver.dump import Dump
+from weft.driver.kernels import GoesToPython
 from weft.driver.options import compile_timeout_s, wants_sanitizers
 from weft.driver.pipelines import cpu_pipeline
+from weft.frontend.inputs import UnusualValue
 from weft.frontend.lower import Lowered, lower_program
 from weft.frontend.source import SourceUnavailable, read_function
 from weft.ir.nodes import Program
@@ -56,7 +58,10 @@ def lower(function: FunctionType, arguments: Sequence[Any], *, any_strides: bool
         code = function.__code__
         place = Span(code.co_filename, code.co_firstlineno, 0, 0, "")
         raise CompileError("E300", f"no source: {problem}", place, "define the function in a file") from None
-    lowered = lower_program(function, source, arguments, any_strides=any_strides)
+    try:
+        lowered = lower_program(function, source, arguments, any_strides=any_strides)
+    except UnusualValue as problem:
+        raise GoesToPython(str(problem)) from None
     verify(lowered.program)
     return lowered
 

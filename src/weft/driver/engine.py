@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from weft.driver import kernels
 from weft.driver.annotations import check_annotations
 from weft.driver.fingerprints import cache_key, code_fingerprint, identity_key, type_key
+from weft.driver.kernels import GoesToPython
 from weft.driver.options import Options, compiler_choice, dump_directory, wants_sanitizers
 from weft.driver.reports import save_reproducer, warn_floating_point
 from weft.driver.stats import Stats
@@ -96,6 +97,8 @@ class Engine:
         except CompileError as problem:
             self._refuse(key, problem)
             return self._python(params, problem)
+        except GoesToPython:
+            return self._python(params, None)
         self._busy.depth = 1
         try:
             return self.dispatcher.call(*self._positional(params), **self._keyword_only(params))
@@ -191,7 +194,7 @@ class Engine:
         started = time.perf_counter()
         try:
             made = generate(self.function, params, dump, any_strides=general, strict=self.options.strict)
-        except (CompileError, WeftError):
+        except (CompileError, WeftError, GoesToPython):
             raise
         except Exception as problem:  # our fault, whatever it is: Python still gives the user's answer
             raise InternalError(

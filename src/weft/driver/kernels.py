@@ -29,6 +29,10 @@ _PYTHON = {
 }  # fmt: skip
 
 
+class GoesToPython(Exception):  # noqa: N818  (no error)
+    """This one call runs in Python: a value in it is beyond what compiled code takes (a big integer)."""
+
+
 @dataclass(frozen=True, slots=True)
 class Kernel:
     """A loaded kernel with what its tables refer to."""

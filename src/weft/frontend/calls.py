@@ -113,7 +113,9 @@ def _iteration_call(ctx: Lowering, target: Any, args: list[Operand], keywords: d
     if target is enumerate and args:
         start = keywords.get("start", args[1] if len(args) > 1 else Scalar(index(0)))
         first = as_index(ctx.build, start)
-        return ctx.build.leave("an integer is required") if first is None else Iteration("enumerate", (args[0],), first)
+        if first is None:
+            return ctx.build.leave("an integer is required")
+        return Iteration("enumerate", (args[0],), ctx.build.bounded(first))
     if target is zip and not keywords:
         return Iteration("zip", tuple(args)) if args else Tuple(())
     if target is reversed and len(args) == 1:

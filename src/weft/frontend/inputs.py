@@ -52,6 +52,10 @@ class UnsupportedArgument(Exception):  # noqa: N818  (the driver turns it into a
         self.slot, self.reason = slot, reason
 
 
+class UnusualValue(Exception):  # noqa: N818  (no error: this one call runs in Python)
+    """An argument of a type that is compiled, with a value that compiled code does not take."""
+
+
 class NeedWriteback(Exception):  # noqa: N818  (a request to start again, not an error)
     """An attribute is assigned that was not known to be."""
 
@@ -117,7 +121,7 @@ class Inputs:
             return self._array(number, example, name)
         if kind in _PYTHON_SCALARS:
             if kind is int and not -(1 << 63) <= example < (1 << 63):
-                raise UnsupportedArgument(number, f"{name} is an int beyond int64")
+                raise UnusualValue(f"{name} is an int beyond int64")
             arg_kind, type_ = _PYTHON_SCALARS[kind]
             return self._scalar(number, ArgSpec(arg_kind), type_, name)
         if isinstance(example, np.generic):
@@ -150,6 +154,7 @@ class Inputs:
         value = self.build.value(name, type_)
         self.scalars.append((number, value))
         self.build.ledger.slot_of_value[value] = number
+        self.build.ledger.entry.add(value)
         return Scalar(index(value) if type_ == PY_INT else value)
 
     def _array(self, number: int, example: np.ndarray[Any, Any], name: str) -> Operand:
@@ -157,8 +162,10 @@ class Inputs:
         if dtype is None or not example.flags.aligned:
             what = f"has dtype {example.dtype}" if dtype is None else "is not aligned"
             raise UnsupportedArgument(number, f"{name} {what}, which is not compiled")
-        if example.ndim > MAX_RANK or any(extent > MAX_EXTENT for extent in example.shape):
-            raise UnsupportedArgument(number, f"{name} has too many axes or too long ones")
+        if example.ndim > MAX_RANK:
+            raise UnsupportedArgument(number, f"{name} has more than {MAX_RANK} axes")
+        if any(extent > MAX_EXTENT for extent in example.shape):
+            raise UnusualValue(f"{name} has an axis of more than 2**40 elements")
         layout = "C" if example.flags.c_contiguous else "F" if example.flags.f_contiguous else "S"
         layout = "S" if self.any_strides and example.ndim else layout
         ones = sum(1 << axis for axis, extent in enumerate(example.shape) if extent == 1)
@@ -169,6 +176,7 @@ class Inputs:
         if twin >= 0:
             return self.operands[twin]
         shape = tuple(self.build.extent(f"{name}_{axis}", one=extent == 1) for axis, extent in enumerate(example.shape))
+        self.build.ledger.entry.update(*(extent.values for extent in shape))
         unique = name if name not in self.build.ledger.containers else f"{name}.{self.build.new_id()}"
         container = Container(unique, dtype, shape, Storage.ARGUMENT, Layout(layout), slot=number)
         self.build.ledger.containers[unique] = container

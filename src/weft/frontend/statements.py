@@ -102,8 +102,12 @@ def _assign_all(ctx: Lowering, targets: Sequence[ast.expr], value: ast.expr) -> 
 
 
 def _annotated(ctx: Lowering, stmt: ast.AnnAssign) -> bool:
-    if stmt.value is not None:
-        assign(ctx, stmt.target, _value(ctx, stmt.value))
+    if stmt.value is None:
+        return True
+    operand = _value(ctx, stmt.value)
+    if isinstance(operand, Never):
+        return _unreachable(ctx)
+    assign(ctx, stmt.target, operand)
     return True
 
 

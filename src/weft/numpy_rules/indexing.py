@@ -199,7 +199,7 @@ def _end(build: Builder, operand: Operand, extent: Index, default: Index) -> Ind
     below, above = build.proves_nonnegative(value), build.proves_nonnegative(extent - value)
     if below and above:
         return value
-    if _in_loop(value):
+    if _may_change(build, value):
         clipped = op("minimum", (op("maximum", (value, ZERO), PY_INT), extent), PY_INT)
         return build.let_index(clipped, "end", low=0)
     build.guard_nonnegative(value, "slice reaches outside the axis")
@@ -207,9 +207,9 @@ def _end(build: Builder, operand: Operand, extent: Index, default: Index) -> Ind
     return value
 
 
-def _in_loop(value: Index) -> bool:
-    """Whether the value changes with a loop (loop variables and computed values; sizes and arguments do not)."""
-    return any(v.floor is not None or v.name in ("w", "q", "i", "end", "len") for v in value.values)
+def _may_change(build: Builder, value: Index) -> bool:
+    """Whether the value may be another one each time: all but numbers and sizes that came in with the call."""
+    return not value.values <= build.ledger.entry
 
 
 def span_length(build: Builder, start: Index, stop: Index) -> Index:
@@ -217,7 +217,7 @@ def span_length(build: Builder, start: Index, stop: Index) -> Index:
     length = stop - start
     if build.proves_nonnegative(length):
         return length
-    if _in_loop(length):
+    if _may_change(build, length):
         return build.let_index(op("maximum", (length, ZERO), PY_INT), "len", low=0)
     build.guard_nonnegative(length, "slice is empty or reversed")
     return length
