@@ -55,8 +55,7 @@ def lower(function: FunctionType, arguments: Sequence[Any], *, any_strides: bool
     try:
         source = read_function(function)
     except SourceUnavailable as problem:
-        code = function.__code__
-        place = Span(code.co_filename, code.co_firstlineno, 0, 0, "")
+        place = Span.from_code(function.__code__)
         raise CompileError("E300", f"no source: {problem}", place, "define the function in a file") from None
     try:
         lowered = lower_program(function, source, arguments, any_strides=any_strides)

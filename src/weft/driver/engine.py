@@ -27,6 +27,7 @@ from weft.runtime.cache import Cache
 from weft.runtime.dispatcher import Dispatcher, Variant, signature_of
 from weft.runtime.library import resolve_libraries
 from weft.runtime.native import UNBOUND, Native, load_kernel, load_native
+from weft.runtime.process import CompilerFailed
 from weft.runtime.toolchain import Toolchain, find_toolchain
 from weft.support.abi import KernelInfo
 from weft.support.errors import CompileError, FallbackWarning, InternalError, PerformanceWarning, WeftError
@@ -63,8 +64,7 @@ class Engine:
     def __init__(self, function: FunctionType, options: Options, stats: Stats) -> None:
         self.function, self.options, self.stats = function, options, stats
         if signature_of(function) is None:
-            code = function.__code__
-            place = Span(code.co_filename, code.co_firstlineno, 0, 0, f"def {function.__name__}(...)")
+            place = Span.from_code(function.__code__)
             raise CompileError(
                 "E303", "functions with * or ** parameters are not compiled", place, "name the parameters"
             )
@@ -157,8 +157,7 @@ class Engine:
 
     def _check_count(self) -> None:
         if self.stats.variants >= _MAX_GENERAL:
-            code = self.function.__code__
-            place = Span(code.co_filename, code.co_firstlineno, 0, 0, "")
+            place = Span.from_code(self.function.__code__)
             raise CompileError("E305", "too many different argument types", place, "use a program per kind of argument")
         if self.stats.variants == _MAX_VARIANTS:
             code = self.function.__code__
@@ -202,7 +201,14 @@ class Engine:
             ) from problem
         generated = time.perf_counter()
         work = cache.scratch(name)
-        library = compile_text(made.source, toolchain, work / "kernel.so", fast=self.options.fast)
+        try:
+            library = compile_text(made.source, toolchain, work / "kernel.so", fast=self.options.fast)
+        except CompilerFailed as problem:
+            if dump:
+                dump.log(problem.output)  # the compiler's own words, for those who asked
+            if problem.timed_out:
+                raise
+            raise InternalError(str(problem), save_reproducer(self.function, params)) from problem
         if dump:
             dump.log(f"variant {self.stats.variants}: frontend and passes {generated - started:.3f} s, "
                      f"{toolchain.command[0]} {time.perf_counter() - generated:.3f} s")  # fmt: skip
@@ -242,8 +248,10 @@ class Engine:
     def _as_compile_error(self, problem: WeftError | OSError) -> CompileError:
         if isinstance(problem, InternalError) and self.options.fallback == "error":
             raise problem
-        code = self.function.__code__
-        return CompileError("E310", str(problem), Span(code.co_filename, code.co_firstlineno, 0, 0, ""))
+        place = Span.from_code(self.function.__code__)
+        if isinstance(problem, CompilerFailed) and problem.timed_out:
+            return CompileError("E311", str(problem), place, "set WEFT_COMPILE_TIMEOUT to more seconds")
+        return CompileError("E310", str(problem), place)
 
     # -- exits --------------------------------------------------------------------------------------------------------
 

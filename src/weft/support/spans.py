@@ -8,8 +8,10 @@ out:  a `Span`, with columns counted in characters
 
 from __future__ import annotations
 
+import linecache
 from collections.abc import Sequence
 from dataclasses import dataclass
+from types import CodeType
 from typing import Protocol
 
 
@@ -35,6 +37,13 @@ class Span:
     start: int
     stop: int
     text: str
+
+    @classmethod
+    def from_code(cls, code: CodeType) -> Span:
+        """The first line of a function, as far as its file can still be read."""
+        text = linecache.getline(code.co_filename, code.co_firstlineno).rstrip()
+        start = len(text) - len(text.lstrip())
+        return cls(code.co_filename, code.co_firstlineno, start, max(len(text), start + 1), text)
 
     @classmethod
     def from_node(
