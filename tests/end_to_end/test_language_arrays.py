@@ -75,7 +75,12 @@ def unary_operators(a):
 
 @TABLE.add(lambda: (c16(4),), ulps=4)
 def complex_numbers(a):
-    return -a, abs(a), a * a[::-1], a + 1, a * 2.0, a.real, a.imag, np.conj(a), a == a[::-1]
+    return -a, abs(a), a * a[::-1], a + 1, a * 2.0, a.real + a.imag, np.conj(a), a == a[::-1]
+
+
+@TABLE.add(lambda: (c16(4),), lambda: (f8(4),), need="right")
+def parts_of_complex_numbers_are_views(a):
+    return a.real, a.imag
 
 
 @TABLE.add(lambda: (b1(4), i8(4)), lambda: (b1(4), u1(4)))

@@ -129,7 +129,9 @@ class Lowering:
         """The activation at its present statement with the given names."""
         known = {**self._free_variables(activation), **activation.names.outer, **activation.env}
         wanted = live | (activation.reads & (known.keys() - activation.locals))
-        names = [name for name in sorted(wanted) if not _is_made_again(known.get(name), known)]
+        again = {name for name in wanted if _is_made_again(known.get(name), known)}
+        wanted |= {default for name in again for default in _default_names(known.get(name))}
+        names = sorted(wanted - again)
         values = [self.bundle(known.get(name, Unbound()), name) for name in names]
         rests = rest_names(activation.tree, activation.path)
         names += rests
@@ -180,6 +182,13 @@ class Lowering:
                 return number
         self.build.ledger.constants.append(value)
         return len(self.build.ledger.constants) - 1
+
+
+def _default_names(operand: Operand | None) -> list[str]:
+    """The names that hold the defaults of a nested function."""
+    if not isinstance(operand, Function):
+        return []
+    return [node.id for node in operand.tree.args.defaults if isinstance(node, ast.Name)]
 
 
 def _is_made_again(operand: Operand | None, known: dict[str, Operand]) -> bool:

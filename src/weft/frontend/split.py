@@ -9,7 +9,8 @@ after:   __weft_s0 = a[j]                 __weft_s0 = v
          a[i] = __weft_s0                 b[k] = __weft_s0
          a[j] = __weft_s1
 
-Each store is then a statement that Python can take over at, with nothing of it done yet.
+Each store is then a statement that Python can take over at, with nothing of it done yet. Defaults of nested functions get
+names too, so that a function can be defined again later with the defaults it had.
 """
 
 from __future__ import annotations
@@ -45,6 +46,10 @@ def _block(block: list[ast.stmt], fresh: Iterator[str]) -> list[ast.stmt]:
 
 
 def _statement(stmt: ast.stmt, fresh: Iterator[str]) -> list[ast.stmt]:
+    if isinstance(stmt, ast.FunctionDef):
+        return _keep_defaults(stmt, stmt, fresh)
+    if isinstance(stmt, ast.Assign) and isinstance(stmt.value, ast.Lambda):
+        return _keep_defaults(stmt, stmt.value, fresh)
     if isinstance(stmt, ast.Assign):
         return _assign(stmt, fresh)
     body, orelse = blocks(stmt)
@@ -64,6 +69,24 @@ def _statement(stmt: ast.stmt, fresh: Iterator[str]) -> list[ast.stmt]:
     if isinstance(altered, ast.If | ast.For | ast.While):
         altered.orelse = new_orelse
     return [altered]
+
+
+def _keep_defaults(
+    stmt: ast.FunctionDef | ast.Assign, function: ast.FunctionDef | ast.Lambda, fresh: Iterator[str]
+) -> list[ast.stmt]:
+    """Defaults that are more than constants get names of their own, which nothing changes later."""
+    if all(isinstance(default, ast.Constant) for default in function.args.defaults):
+        return [stmt]
+    before: list[ast.stmt] = []
+    args = copy.copy(function.args)
+    args.defaults = [_named(default, before, fresh, keep_names=False) for default in args.defaults]
+    changed = copy.copy(function)
+    changed.args = args
+    if isinstance(stmt, ast.FunctionDef):
+        assert isinstance(changed, ast.FunctionDef)
+        return [*before, changed]
+    assert isinstance(changed, ast.Lambda)
+    return [*before, _at(ast.Assign(stmt.targets, changed), stmt)]
 
 
 def _stores(target: ast.expr) -> bool:
@@ -114,8 +137,8 @@ def _rename(target: ast.expr, names: Iterator[str]) -> ast.expr:
             return _at(ast.Name(next(names), ast.Store()), target)
 
 
-def _named(value: ast.expr, out: list[ast.stmt], fresh: Iterator[str]) -> ast.expr:
-    if isinstance(value, ast.Name | ast.Constant):
+def _named(value: ast.expr, out: list[ast.stmt], fresh: Iterator[str], *, keep_names: bool = True) -> ast.expr:
+    if isinstance(value, ast.Constant) or (keep_names and isinstance(value, ast.Name)):
         return value
     name = next(fresh)
     out.append(_at(ast.Assign([_at(ast.Name(name, ast.Store()), value)], value), value))

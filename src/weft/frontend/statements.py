@@ -141,8 +141,21 @@ def _return(ctx: Lowering, stmt: ast.Return) -> bool:
     if len(ctx.activations) > 1:
         leave_call(ctx, operand)
         return False
+    _refuse_copies_of_views(ctx, operand)
     ctx.build.emit(Return(ctx.bundle(operand), ctx.writebacks(), ctx.build.span))
     return False
+
+
+def _refuse_copies_of_views(ctx: Lowering, operand: Operand) -> None:
+    """A result that NumPy has as a view must not come back as a copy."""
+    match operand:
+        case Array(view=view) if view.container in ctx.build.ledger.snapshots:
+            raise ctx.build.error("E138", "the real or imaginary part is a view, which cannot be returned", "copy it")
+        case Tuple(items=items) | Either(items=items):
+            for item in items:
+                _refuse_copies_of_views(ctx, item)
+        case _:
+            pass
 
 
 # ---- assignment -----------------------------------------------------------------------------------------------------
