@@ -320,7 +320,7 @@ def subscript(ctx: Lowering, owner: Operand, key: Operand) -> Operand:
             view, scalar = index_view(ctx.build, owner, key)
             if scalar:
                 return Scalar(ctx.build.read(view, (), owner.dtype))
-            return Array(view, owner.dtype)
+            return owner.viewed(view)
         case Tuple():
             return _tuple_item(ctx, owner, key)
         case Static(value=value) if is_weft_map(value):

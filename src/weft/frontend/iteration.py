@@ -121,7 +121,7 @@ def element(ctx: Lowering, item: Operand, position: Index) -> Operand:
             view = drop_axis(item.view, 0, position)
             if view.rank == 0:
                 return Scalar(ctx.build.read(view, (), item.dtype))
-            return Array(view, item.dtype)
+            return item.viewed(view)
         case Iteration(kind="zip", items=items):
             return Tuple(tuple(element(ctx, part, position) for part in items))
         case Iteration(kind="enumerate", items=(inner,), start=start):

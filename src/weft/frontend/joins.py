@@ -131,6 +131,8 @@ def _generic(operand: Operand) -> Template:
     match operand:
         case Scalar():
             return PassScalar(operand.type)
+        case Array() if operand.readonly:
+            raise CannotJoin  # what it is joined with may be written
         case Array():
             return PassArray(operand.dtype, tuple(e is _ONE for e in operand.shape), (operand.view.container,))
         case Tuple(items=items, is_list=is_list):

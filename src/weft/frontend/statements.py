@@ -147,10 +147,12 @@ def _return(ctx: Lowering, stmt: ast.Return) -> bool:
 
 
 def _refuse_copies_of_views(ctx: Lowering, operand: Operand) -> None:
-    """A result that NumPy has as a view must not come back as a copy."""
+    """A result that NumPy has as a view must not come back as a copy, nor a read-only one as one to write."""
     match operand:
         case Array(view=view) if view.container in ctx.build.ledger.snapshots:
             raise ctx.build.error("E138", "the real or imaginary part is a view, which cannot be returned", "copy it")
+        case Array(readonly=True):
+            raise ctx.build.error("E138", "a read-only view cannot be returned", "return a copy of it")
         case Tuple(items=items) | Either(items=items):
             for item in items:
                 _refuse_copies_of_views(ctx, item)
@@ -268,11 +270,11 @@ def _augment_item(ctx: Lowering, name: str, base: Operand, key: Operand, value: 
     if isinstance(base, Array):
         view, scalar = index_view(ctx.build, base, key)
         if not scalar:
-            _in_place(ctx, name, Array(view, base.dtype), lower_expression(ctx, value))
+            _in_place(ctx, name, base.viewed(view), lower_expression(ctx, value))
             return
         old = Scalar(ctx.build.read(view, (), base.dtype))
         result = binary(ctx, name, old, lower_expression(ctx, value))
-        split(ctx, result, lambda item: store_value(ctx, Array(view, base.dtype), item, scalar=True))
+        split(ctx, result, lambda item: store_value(ctx, base.viewed(view), item, scalar=True))
         return
     raise ctx.build.error("E140", "only elements of arrays can be changed in compiled code")
 

@@ -7,9 +7,10 @@ from weft.frontend.context import Lowering
 from weft.ir.dtypes import NP_BOOL, DType
 from weft.ir.exprs import Expr, const, const_index, op
 from weft.ir.nodes import View
-from weft.numpy_rules.elementwise import cast, guard_fits, store
+from weft.numpy_rules.arrays import from_nested
+from weft.numpy_rules.elementwise import cast, guard_fits, refuse_readonly, store
 from weft.numpy_rules.indexing import drop_axis, index_view
-from weft.numpy_rules.values import Array, Never, Operand, Scalar
+from weft.numpy_rules.values import Array, Never, Operand, Scalar, Tuple
 
 ZERO, ONE = const_index(0), const_index(1)
 
@@ -21,13 +22,16 @@ def store_item(ctx: Lowering, owner: Operand, key: Operand, value: Operand) -> O
     if not isinstance(owner, Array):
         raise ctx.build.error("E140", "only elements of arrays can be assigned in compiled code")
     view, scalar = index_view(ctx.build, owner, key)
-    return split(ctx, value, lambda item: store_value(ctx, Array(view, owner.dtype), item, scalar=scalar))
+    return split(ctx, value, lambda item: store_value(ctx, owner.viewed(view), item, scalar=scalar))
 
 
 def store_value(ctx: Lowering, target: Array, value: Operand, *, scalar: bool) -> Operand:
     """`target[...] = value`; `scalar` where the target is a single element."""
     build = ctx.build
+    refuse_readonly(build, target)
     match value:
+        case Tuple():
+            return store_value(ctx, target, from_nested(build, value, None), scalar=False)
         case Scalar():
             if not _guard_conversion(ctx, value, target.dtype):
                 return Never()
@@ -40,7 +44,9 @@ def store_value(ctx: Lowering, target: Array, value: Operand, *, scalar: bool) -
                 return build.leave("casting complex values to real")
             store(build, target, Array(_fitting(ctx, value.view, target.rank), value.dtype))
         case _:
-            raise build.error("E141", "this value cannot be stored in an array in compiled code")
+            raise build.error(
+                "E141", "this value cannot be stored in an array in compiled code", "store numbers or arrays"
+            )
     return value
 
 

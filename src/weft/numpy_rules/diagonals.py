@@ -75,7 +75,7 @@ def lower_diagonal(
 ) -> Operand:
     """A view; NumPy's is read-only."""
     array = as_array(build, a)
-    return Array(_diagonal(build, array, offset, axis1, axis2), array.dtype)
+    return Array(_diagonal(build, array, offset, axis1, axis2), array.dtype, readonly=True)
 
 
 def _diagonal(build: Builder, array: Array, offset: Operand | int, axis1: Operand | int, axis2: Operand | int) -> View:
@@ -92,7 +92,7 @@ def lower_diag(build: Builder, v: Operand, k: Operand | int = 0) -> Operand:
     """A matrix of a vector, the diagonal of a matrix."""
     array = as_array(build, v)
     if array.rank == 2:
-        return Array(_diagonal(build, array, k, 0, 1), array.dtype)
+        return Array(_diagonal(build, array, k, 0, 1), array.dtype, readonly=True)
     if array.rank != 1:
         raise PythonRaises("Input must be 1- or 2-d.")
     offset = integer_of(build, k, "k")

@@ -328,17 +328,22 @@ def broadcast_to(build: Builder, view: View, shape: tuple[Index, ...]) -> View:
 
 def store(build: Builder, target: Array, value: Scalar | Array) -> None:
     """`target[...] = value`, with NumPy's unsafe cast; the value is read before the target is written."""
-    used = {number for axis in target.view.axes for number, _ in axis.terms}
-    if any(extent is not _ONE and axis not in used for axis, extent in enumerate(target.shape)):
-        build.leave("assignment destination is read-only")  # what np.broadcast_to gives
-        return
+    refuse_readonly(build, target)
     if target.rank == 0:
         expr = scalar_expr(build, value)
         build.write(target.view.at(()), cast(expr, target.dtype))
         return
+    if isinstance(value, Array):
+        build.use_site()  # a later pass may need memory here, where the two overlap
     node = _assignment(build, target, value)
     build.mark_written(target.view.container)
     build.emit(node)
+
+
+def refuse_readonly(build: Builder, target: Array) -> None:
+    """NumPy raises; but what Python would be handed to raise it on is a view that can be written."""
+    if target.readonly:
+        raise build.error("E139", "this view is read-only", "take a copy of it first")
 
 
 def initialise(build: Builder, target: Array, value: Scalar | Array) -> None:

@@ -228,4 +228,4 @@ def reshaped(build: Builder, array: Array, shape: Shape) -> Array:
         copy = copy_array(build, array, order="C")
         view = reshape_view(build, full_view(build.container(copy.view.container)), shape)
         assert view is not None, "a dense array takes any shape"
-    return Array(view, array.dtype)
+    return array.viewed(view)

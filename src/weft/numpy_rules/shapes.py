@@ -78,7 +78,7 @@ def _reshape(build: Builder, a: Operand, shape: Operand, order: Operand | str) -
     guard_same_size(build, array.shape, extents)
     view = reshape_view(build, array.view, extents)
     if view is not None:
-        return Array(view, array.dtype)
+        return array.viewed(view)
     if len(extents) == 1 and _is_permuted(build, array.view):
         return reshaped(build, copy_array(build, array, order="C"), extents)
     raise build.error(
@@ -151,7 +151,7 @@ def _transpose(build: Builder, a: Operand, axes: Given) -> Array:
     order = static_axes(build, axes, array.rank)
     if order is not None and len(order) != array.rank:
         raise PythonRaises("axes don't match array")
-    return Array(permute(array.view, tuple(range(array.rank))[::-1] if order is None else order), array.dtype)
+    return array.viewed(permute(array.view, tuple(range(array.rank))[::-1] if order is None else order))
 
 
 @numpy_rule("numpy.swapaxes", "ndarray.swapaxes", samples=("swapaxes(f8[2, 3, 4], 0, -1)",))
@@ -161,7 +161,7 @@ def lower_swapaxes(build: Builder, a: Operand, axis1: Operand, axis2: Operand) -
     first, second = static_axis(build, axis1, array.rank), static_axis(build, axis2, array.rank)
     order = list(range(array.rank))
     order[first], order[second] = second, first
-    return Array(permute(array.view, tuple(order)), array.dtype)
+    return array.viewed(permute(array.view, tuple(order)))
 
 
 @numpy_rule("numpy.moveaxis", samples=("moveaxis(f8[2, 3, 4], 0, -1)", "moveaxis(f8[2, 3, 4], (0, 1), (2, 0))"))
@@ -174,7 +174,7 @@ def lower_moveaxis(build: Builder, a: Operand, source: Operand, destination: Ope
     order = [axis for axis in range(array.rank) if axis not in origins]
     for place, origin in sorted(zip(places, origins, strict=True)):
         order.insert(place, origin)
-    return Array(permute(array.view, tuple(order)), array.dtype)
+    return array.viewed(permute(array.view, tuple(order)))
 
 
 @numpy_rule("numpy.expand_dims", samples=("expand_dims(f8[3, 4], 1)", "expand_dims(f8[3], (0, -1))"))
@@ -186,7 +186,7 @@ def lower_expand_dims(build: Builder, a: Operand, axis: Operand) -> Operand:
     view = array.view
     for position in sorted(axes):
         view = insert_axis(view, position)
-    return Array(view, array.dtype)
+    return array.viewed(view)
 
 
 @numpy_rule(
@@ -207,7 +207,7 @@ def lower_squeeze(build: Builder, a: Operand, axis: Given = None) -> Operand:
             view.shape[number], ONE, "cannot select an axis to squeeze out which has size not equal to one"
         )
         view = drop_axis(view, number, ZERO)
-    return Array(view, array.dtype)
+    return array.viewed(view)
 
 
 @numpy_rule("numpy.atleast_1d", samples=("atleast_1d(2.5)", "atleast_1d(f8[3, 4])"))
@@ -227,7 +227,7 @@ def at_least(build: Builder, array: Array, rank: int) -> Array:
     view = array.view
     while view.rank < rank:
         view = insert_axis(view, 0)
-    return Array(view, array.dtype)
+    return array.viewed(view)
 
 
 @numpy_rule("numpy.broadcast_to", samples=("broadcast_to(f8[4], (3, 4))", "broadcast_to(2.5, 3)"))
@@ -237,7 +237,7 @@ def lower_broadcast_to(build: Builder, array: Operand, shape: Operand) -> Operan
     extents = shape_of(build, shape)
     if source.rank > len(extents):
         raise PythonRaises("input operand has more dimensions than allowed")
-    return Array(broadcast_to(build, source.view, extents), source.dtype)
+    return Array(broadcast_to(build, source.view, extents), source.dtype, readonly=True)
 
 
 # -- flips ------------------------------------------------------------------------------------------------------------
@@ -257,7 +257,7 @@ def lower_flip(build: Builder, m: Operand, axis: Given = None) -> Operand:
     view = array.view
     for number in range(array.rank) if axes is None else axes:
         view = flip_axis(view, number)
-    return Array(view, array.dtype)
+    return array.viewed(view)
 
 
 @numpy_rule("numpy.fliplr", samples=("fliplr(f8[3, 4])",))
@@ -266,7 +266,7 @@ def lower_fliplr(build: Builder, m: Operand) -> Operand:
     array = as_array(build, m)
     if array.rank < 2:
         raise PythonRaises("Input must be >= 2-d.")
-    return Array(flip_axis(array.view, 1), array.dtype)
+    return array.viewed(flip_axis(array.view, 1))
 
 
 @numpy_rule("numpy.flipud", samples=("flipud(f8[3, 4])",))
@@ -275,4 +275,4 @@ def lower_flipud(build: Builder, m: Operand) -> Operand:
     array = as_array(build, m)
     if array.rank < 1:
         raise PythonRaises("Input must be >= 1-d.")
-    return Array(flip_axis(array.view, 0), array.dtype)
+    return array.viewed(flip_axis(array.view, 0))

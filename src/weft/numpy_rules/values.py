@@ -29,10 +29,15 @@ class Scalar:
 
 @dataclass(frozen=True, slots=True)
 class Array:
-    """An ndarray: a view of a container."""
+    """An ndarray: a view of a container. `readonly` where NumPy gives one that must not be written (np.diagonal)."""
 
     view: View
     dtype: DType
+    readonly: bool = False
+
+    def viewed(self, view: View) -> Array:
+        """A view of this array."""
+        return Array(view, self.dtype, self.readonly)
 
     @property
     def shape(self) -> tuple[Index, ...]:
