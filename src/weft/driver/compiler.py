@@ -50,7 +50,9 @@ class Generated:
     stages: tuple[Stage, ...]
 
 
-def lower(function: FunctionType, arguments: Sequence[Any], *, any_strides: bool = False) -> Lowered:
+def lower(
+    function: FunctionType, arguments: Sequence[Any], *, any_strides: bool = False, lenient: bool = False
+) -> Lowered:
     """The program at the array level; raises CompileError."""
     try:
         source = read_function(function)
@@ -58,7 +60,7 @@ def lower(function: FunctionType, arguments: Sequence[Any], *, any_strides: bool
         place = Span.from_code(function.__code__)
         raise CompileError("E300", f"no source: {problem}", place, "define the function in a file") from None
     try:
-        lowered = lower_program(function, source, arguments, any_strides=any_strides)
+        lowered = lower_program(function, source, arguments, any_strides=any_strides, lenient=lenient)
     except UnusualValue as problem:
         raise GoesToPython(str(problem)) from None
     verify(lowered.program)
@@ -72,9 +74,10 @@ def generate(
     *,
     any_strides: bool = False,
     strict: bool = False,
+    lenient: bool = False,
 ) -> Generated:
     """The C text for calls like this one; every step verified."""
-    lowered = lower(function, arguments, any_strides=any_strides)
+    lowered = lower(function, arguments, any_strides=any_strides, lenient=lenient)
     stages = [Stage("array", lowered.program)]
     program = lowered.program
     for step in cpu_pipeline():

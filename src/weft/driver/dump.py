@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,7 +30,13 @@ class Dump:
     variant: int
 
     def write(self, stages: Sequence[NamedStage], source: str) -> None:
-        """All of one compile."""
+        """All of one compile; a directory that cannot be written is no reason to stop."""
+        try:
+            self._write(stages, source)
+        except OSError as problem:
+            warnings.warn(f"WEFT_DUMP={self.directory}: nothing is dumped: {problem}", stacklevel=2)
+
+    def _write(self, stages: Sequence[NamedStage], source: str) -> None:
         self.directory.mkdir(parents=True, exist_ok=True)
         stem = f"{self.program}.{self.variant}"
         for number, stage in enumerate(stages):
@@ -39,6 +46,9 @@ class Dump:
 
     def log(self, text: str) -> None:
         """One line in the log."""
-        self.directory.mkdir(parents=True, exist_ok=True)
-        with (self.directory / f"{self.program}.log").open("a", encoding="utf-8") as file:
-            file.write(text.rstrip() + "\n")
+        try:
+            self.directory.mkdir(parents=True, exist_ok=True)
+            with (self.directory / f"{self.program}.log").open("a", encoding="utf-8") as file:
+                file.write(text.rstrip() + "\n")
+        except OSError:
+            return  # `write` has said so

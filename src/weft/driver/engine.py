@@ -29,7 +29,7 @@ from weft.runtime.library import resolve_libraries
 from weft.runtime.native import UNBOUND, Native, load_kernel, load_native
 from weft.runtime.process import CompilerFailed
 from weft.runtime.toolchain import Toolchain, find_toolchain
-from weft.support.abi import KernelInfo
+from weft.support.abi import NOT_COMPILED, Exit, KernelInfo
 from weft.support.errors import CompileError, FallbackWarning, InternalError, PerformanceWarning, WeftError
 from weft.support.spans import Span
 
@@ -91,19 +91,26 @@ class Engine:
         if getattr(self._busy, "depth", 0) or key in self._refused:
             return self._python(params, self._refused.get(key))
         check_annotations(self.function, params)
-        try:
-            with self._lock:
-                self._add(key, params)
-        except CompileError as problem:
-            self._refuse(key, problem)
-            return self._python(params, problem)
-        except GoesToPython:
-            return self._python(params, None)
+        problem = self._prepare(key, params)
+        if problem is not None:  # outside of any `except`: what Python raises now has no other exception behind it
+            return self._python(params, problem if isinstance(problem, CompileError) else None)
         self._busy.depth = 1
         try:
             return self.dispatcher.call(*self._positional(params), **self._keyword_only(params))
         finally:
             self._busy.depth = 0
+
+    def _prepare(self, key: Any, params: tuple[Any, ...]) -> CompileError | GoesToPython | None:
+        """Have a variant for these types; what stands in the way, if something does."""
+        try:
+            with self._lock:
+                self._add(key, params)
+        except CompileError as problem:
+            self._refuse(key, problem)
+            return problem
+        except GoesToPython as reason:
+            return reason
+        return None
 
     def _positional(self, params: Sequence[Any]) -> Sequence[Any]:
         return params[: self.function.__code__.co_argcount]
@@ -192,7 +199,10 @@ class Engine:
         dump = Dump(directory, self.function.__name__, self.stats.variants) if directory else None
         started = time.perf_counter()
         try:
-            made = generate(self.function, params, dump, any_strides=general, strict=self.options.strict)
+            made = generate(
+                self.function, params, dump,
+                any_strides=general, strict=self.options.strict, lenient=self.options.fallback == "warn",
+            )  # fmt: skip
         except (CompileError, WeftError, GoesToPython):
             raise
         except Exception as problem:  # our fault, whatever it is: Python still gives the user's answer
@@ -263,9 +273,26 @@ class Engine:
 
             if not holder:
                 holder.append(Resumer(self.function, info))
-            return holder[0].run(number, values, slots)
+            self._announce(info.exits[number])
+            # The calls stand here and not in a function of their own: a traceback has one frame of Weft's, not four.
+            *callers, (innermost, given) = holder[0].frames(number, values, slots)
+            result = innermost(*given)
+            for continuation, given in reversed(callers):
+                result = continuation(*given, result)
+            return result
 
         return resume
+
+    def _announce(self, exit_: Exit) -> None:
+        """Say once that a branch runs in Python because something in it is not compiled."""
+        _, found, reason = exit_.reason.partition(NOT_COMPILED)
+        if not found or reason in self.stats.reasons:
+            return
+        self.stats.reasons.append(reason)
+        warnings.warn_explicit(
+            f"{self.function.__qualname__} goes on in Python from here: {reason}",
+            FallbackWarning, self.function.__code__.co_filename, max(exit_.line, 1),
+        )  # fmt: skip
 
     def _finish(self, info: KernelInfo) -> Callable[[int, Any, tuple[Any, ...]], Any]:
         resume = self._resume(info)
@@ -303,7 +330,7 @@ class Engine:
         from weft.driver.compiler import generate
 
         if not self._specimens:
-            raise WeftError(f"{self.function.__qualname__} has not been compiled yet: call it first")
+            raise WeftError(self._why_nothing())
         return generate(self.function, self._specimens[-1]).stages
 
     def inspect_graph(self, stage: str) -> str:
@@ -318,8 +345,13 @@ class Engine:
     def inspect_source(self) -> str:
         """The C text."""
         if not self._sources:
-            raise WeftError(f"{self.function.__qualname__} has not been compiled yet: call it first")
+            raise WeftError(self._why_nothing())
         return self._sources[-1]
+
+    def _why_nothing(self) -> str:
+        if self.stats.reasons:
+            return f"{self.function.__qualname__} runs in Python: {self.stats.reasons[0]}"
+        return f"{self.function.__qualname__} has not been compiled yet: call it first"
 
     def inspect_asm(self) -> str:
         """The assembly text."""

@@ -95,5 +95,5 @@ def same_array(left: Any, right: Any) -> bool:
 
 def cache_key(code: str, types: Any, options: Options, toolchain: str, general: bool) -> str:
     """The key of a program on disk."""
-    parts = (code, types, options.fast, options.strict, toolchain, VERSION, np.__version__, general)
+    parts = (code, types, options.fast, options.strict, options.fallback, toolchain, VERSION, np.__version__, general)
     return hashlib.sha256(repr(parts).encode()).hexdigest()

@@ -55,8 +55,8 @@ class Options:
 
 def _one_of(name: str, value: object, allowed: tuple[str, ...]) -> None:
     if value not in allowed:
-        listed = ", ".join(repr(choice) for choice in allowed)
-        raise ValueError(f"{name} must be one of {listed}, not {value!r}")
+        listed = " or ".join(repr(choice) for choice in allowed)
+        raise ValueError(f"{name} must be {listed}, not {value!r}")
 
 
 class Config:
@@ -100,6 +100,7 @@ def _from_environment() -> dict[str, Any]:
     found: dict[str, Any] = {}
     if os.environ.get("WEFT_FALLBACK"):
         found["fallback"] = os.environ["WEFT_FALLBACK"]
+        _one_of("WEFT_FALLBACK", found["fallback"], FALLBACKS)
     for name in ("fast", "strict", "verify"):
         text = os.environ.get(f"WEFT_{name.upper()}", "")
         if text:

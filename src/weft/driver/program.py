@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, Unpack, cast
 
 from weft.driver.options import Options, ProgramOptions, is_disabled, resolve
 from weft.driver.stats import Stats
-from weft.support.errors import FallbackWarning, WeftError
+from weft.support.errors import CompileError, FallbackWarning, WeftError
 
 if TYPE_CHECKING:
     from weft.driver.engine import Engine
@@ -51,6 +51,16 @@ class Program(Generic[P, R_co]):
     def __get__(self, instance: object, owner: type | None = None) -> Any:
         return self if instance is None else types.MethodType(self, instance)
 
+    def __reduce__(self) -> Any:
+        """By name, as functions are pickled: another process finds the program where this one has it."""
+        return _by_name, (self.py_func.__module__, self.py_func.__qualname__)
+
+    def __copy__(self) -> Program[P, R_co]:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Program[P, R_co]:
+        return self
+
     def __repr__(self) -> str:
         return f"<weft.program {self.py_func.__module__}.{self.py_func.__qualname__}>"
 
@@ -82,10 +92,11 @@ class Program(Generic[P, R_co]):
             raise problem
         self._stats.fallback_calls += 1
         if not self._stats.reasons:
-            self._stats.reasons.append(str(problem))
+            words = problem.message if isinstance(problem, CompileError) else str(problem)
+            self._stats.reasons.append(words)
             code = cast("FunctionType", self.py_func).__code__
             warnings.warn_explicit(
-                f"{self.py_func.__qualname__} runs in Python: {problem}",
+                f"{self.py_func.__qualname__} runs in Python: {words}",
                 FallbackWarning,
                 code.co_filename,
                 code.co_firstlineno,
@@ -124,6 +135,14 @@ class Program(Generic[P, R_co]):
     def inspect_asm(self) -> str:
         """The assembly text of the newest variant."""
         return self._started().inspect_asm()
+
+
+def _by_name(module: str, qualname: str) -> Any:
+    """The program of that name."""
+    import importlib
+    import operator
+
+    return operator.attrgetter(qualname)(importlib.import_module(module))
 
 
 @overload

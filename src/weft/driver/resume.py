@@ -14,7 +14,7 @@ from types import FunctionType
 from typing import Any, cast
 
 from weft.driver.kernels import undecorated
-from weft.frontend.continuation import UNBOUND, build_continuation, run_frames
+from weft.frontend.continuation import UNBOUND, build_continuation
 from weft.frontend.normalise import normalise
 from weft.frontend.source import FunctionSource, read_function
 from weft.frontend.split import split_stores
@@ -31,8 +31,10 @@ class Resumer:
         self._sources: dict[int, tuple[ast.FunctionDef | ast.Lambda, FunctionSource, FunctionType]] = {}
         self._trees: dict[int, ast.FunctionDef] = {}
 
-    def run(self, number: int, values: Sequence[Sequence[Any]], slots: Sequence[Any]) -> Any:
-        """Go on from an exit with frames."""
+    def frames(
+        self, number: int, values: Sequence[Sequence[Any]], slots: Sequence[Any]
+    ) -> list[tuple[FunctionType, tuple[Any, ...]]]:
+        """The continuations of an exit and their values, outermost first; all but the last also take a result."""
         frames = self.info.exits[number].frames
         calls: list[tuple[FunctionType, tuple[Any, ...]]] = []
         for position, (frame, given) in enumerate(zip(frames, values, strict=True)):
@@ -48,7 +50,7 @@ class Resumer:
                 filename=source.filename,
             )
             calls.append((continuation, bound))
-        return run_frames(calls)
+        return calls
 
     def _tree(self, number: int, slots: Sequence[Any]) -> ast.FunctionDef:
         """The normalised tree of a function, the same object every time."""

@@ -8,10 +8,10 @@ becomes straight code; any other is the body of a loop that runs once, and each 
 from __future__ import annotations
 
 import ast
-import difflib
 import inspect
-from types import FunctionType
 from typing import Any
+
+import numpy as np
 
 from weft.frontend.branches import choose, split
 from weft.frontend.callees import Callee, activate, bind_arguments, find_callee, is_python_function
@@ -21,7 +21,7 @@ from weft.frontend.iteration import length, range_call
 from weft.frontend.liveness import statement_at
 from weft.ir.exprs import index
 from weft.ir.nodes import Carry, Region, While
-from weft.numpy_rules.registry import RuleEntry, all_rules, rule_for, rule_named
+from weft.numpy_rules.registry import RuleEntry, rule_for, rule_named
 from weft.numpy_rules.scalars import as_index
 from weft.numpy_rules.values import (
     Array,
@@ -90,18 +90,19 @@ def _call_static(
     entry = rule_for(target)
     if entry is not None:
         return apply_rule(ctx, node, entry, args, keywords)
-    if isinstance(target, FunctionType) or getattr(target, "__weft_program__", False):
+    if is_python_function(target):
         raise ctx.error(node, "E152", "this call is not compiled here", "give its result a name of its own first")
     name = _full_name(target)
-    near = difflib.get_close_matches(name, all_rules(), 1, 0.8)
-    hint = f"did you mean {near[0]}?" if near and near[0] != name else "call it outside of the program"
-    raise ctx.error(node.func, "E114", f"{name} is not compiled", hint)
+    raise ctx.error(node.func, "E114", f"{name} is not compiled", "call it outside of the program")
 
 
 def _full_name(target: Any) -> str:
     module = getattr(target, "__module__", None) or type(target).__module__
     name = getattr(target, "__qualname__", None) or getattr(target, "__name__", None) or type(target).__name__
-    return f"{'numpy' if str(module).startswith('numpy') else module}.{name}"
+    if getattr(np, name, None) is target:
+        return f"numpy.{name}"
+    public = [part for part in str(module).split(".") if not part.startswith("_")]
+    return ".".join([*public, name])
 
 
 def _iteration_call(ctx: Lowering, target: Any, args: list[Operand], keywords: dict[str, Operand]) -> Operand | None:
@@ -148,8 +149,8 @@ def apply_rule(
     except TypeError as problem:
         known = ", ".join(list(signature.parameters)[1:])
         unknown = next((name for name in keywords if name not in signature.parameters), None)
-        what = f"keyword '{unknown}' is not compiled" if unknown else str(problem)
-        raise ctx.error(node, "E115", f"{entry.name}: {what}", f"compiled parameters: {known}") from None
+        what = f"keyword '{unknown}'" if unknown else "this form"
+        raise ctx.error(node, "E115", f"{what} of {entry.name} is not compiled", f"compiled: ({known})") from problem
 
     def apply(position: int, done: list[Operand]) -> Operand:
         if position == len(values):
@@ -167,10 +168,7 @@ def _call_method(
     family = families.get(type(owner), "")
     entry = rule_named(f"{family}.{name}")
     if entry is None:
-        known = [n.partition(".")[2] for n in all_rules() if n.startswith(f"{family}.")]
-        near = difflib.get_close_matches(name, known, 1, 0.7)
-        hint = f"did you mean '{near[0]}'?" if near else "call it outside of the program"
-        raise ctx.error(node.func, "E116", f"method '{name}' is not compiled", hint)
+        raise ctx.error(node.func, "E116", f"method '{name}' is not compiled", "call it outside of the program")
     return apply_rule(ctx, node, entry, [owner, *args], keywords)
 
 

@@ -60,8 +60,10 @@ class LoopFrame:
 class Lowering:
     """The state of one lowering; statements and expressions are functions that take it first."""
 
-    def __init__(self, build: Builder, inputs: Inputs) -> None:
+    def __init__(self, build: Builder, inputs: Inputs, *, lenient: bool = False) -> None:
         self.build = build
+        self.lenient = lenient
+        self.arms = 0  # how many branches of if statements are open
         self.inputs = inputs
         self.activations: list[Activation] = []
         self.loops: list[LoopFrame] = []

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import inspect
 from collections.abc import Callable
-from typing import Any
+from types import MemberDescriptorType
+from typing import Any, cast
 
 import numpy as np
 
@@ -44,6 +46,11 @@ _COMPARE: dict[type[ast.cmpop], str] = {
     ast.GtE: "greater_equal",
 }  # fmt: skip
 NP_FLOAT64 = ScalarType(DType.FLOAT64)
+_KINDS: dict[type[ast.expr], str] = {
+    ast.JoinedStr: "f-strings", ast.Dict: "dicts", ast.Set: "sets", ast.ListComp: "list comprehensions",
+    ast.DictComp: "dict comprehensions", ast.SetComp: "set comprehensions", ast.GeneratorExp: "generator expressions",
+    ast.Await: "coroutines", ast.Yield: "generators", ast.YieldFrom: "generators", ast.Starred: "starred expressions",
+}  # fmt: skip
 _PYTHON_OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
     "add": lambda a, b: a + b,
     "equal": lambda a, b: a == b,
@@ -56,8 +63,8 @@ def lower_expression(ctx: Lowering, node: ast.expr) -> Operand:
     with ctx.at(node):
         lower = _EXPRESSIONS.get(type(node))
         if lower is None:
-            what = type(node).__name__
-            raise ctx.error(node, "E100", f"{what} expressions are not compiled", "move it out of the program")
+            what = _KINDS.get(type(node), f"{type(node).__name__} expressions")
+            raise ctx.error(node, "E100", f"{what} are not compiled", "write a loop, or move it out of the program")
         return lower(ctx, node)
 
 
@@ -330,7 +337,7 @@ def subscript(ctx: Lowering, owner: Operand, key: Operand) -> Operand:
         case Static(value=value) if isinstance(key, Static):
             return _static_result(value[key.value])
         case _:
-            raise ctx.build.error("E108", "this object cannot be indexed in compiled code")
+            raise ctx.build.error("E108", "this object cannot be indexed in compiled code", "use an array or a tuple")
 
 
 def _tuple_item(ctx: Lowering, owner: Tuple, key: Operand) -> Operand:
@@ -412,8 +419,7 @@ def _instance_attribute(ctx: Lowering, owner: Instance, name: str) -> Operand:
     on_class = getattr(owner.cls, name, None)
     if callable(on_class):
         return Method(owner, name)
-    instance = ctx.inputs.objects[owner.slot]
-    if name not in getattr(instance, "__dict__", {}):
+    if not _is_plain(ctx.inputs.objects[owner.slot], owner.cls, name):
         raise ctx.build.error(
             "E113", f"attribute '{name}' is not a plain attribute of the object", "pass it as an argument"
         )
@@ -421,6 +427,19 @@ def _instance_attribute(ctx: Lowering, owner: Instance, name: str) -> Operand:
     for activation in ctx.activations:
         activation.env.setdefault(key, operand)
     return operand
+
+
+def _is_plain(instance: object, cls: type, name: str) -> bool:
+    """Whether reading an attribute runs no code: it stands in the object, or as a plain value in the class."""
+    if type(cls).__getattribute__ is not type.__getattribute__ or cls.__getattribute__ is not object.__getattribute__:
+        return False
+    on_class: object = inspect.getattr_static(cls, name, None)
+    if isinstance(on_class, MemberDescriptorType):  # from __slots__
+        return True
+    kind = cast("type[object]", on_class.__class__)
+    if hasattr(kind, "__set__"):
+        return False
+    return name in getattr(instance, "__dict__", {}) or (on_class is not None and not hasattr(kind, "__get__"))
 
 
 def _lambda(ctx: Lowering, node: ast.Lambda) -> Operand:

@@ -40,16 +40,25 @@ class Lowered:
 
 
 def lower_program(
-    function: FunctionType, source: FunctionSource, arguments: Sequence[Any], *, any_strides: bool = False
+    function: FunctionType,
+    source: FunctionSource,
+    arguments: Sequence[Any],
+    *,
+    any_strides: bool = False,
+    lenient: bool = False,
 ) -> Lowered:
-    """The program for calls like this one; raises CompileError. `any_strides`: arrays of every layout fit."""
+    """The program for calls like this one; raises CompileError.
+
+    `any_strides`: arrays of every layout fit. `lenient`: a statement in a branch that cannot be compiled is left to
+    Python if it is ever reached; otherwise it is an error.
+    """
     static: frozenset[Slot] = frozenset()
     assigned: tuple[str, ...] = ()
     for _ in range(_MAX_RESTARTS):
         build = Builder()
         inputs = Inputs(build, function, static, assigned, any_strides=any_strides)
         try:
-            return _lower(build, inputs, source, arguments)
+            return _lower(build, inputs, source, arguments, lenient=lenient)
         except NeedStatic as need:
             static, assigned = static | {inputs.slots[need.slot]}, ()
         except NeedWriteback as need:
@@ -63,9 +72,11 @@ def _signature_span(source: FunctionSource) -> Span:
     return Span.from_node(source.tree, source.filename, source.lines)
 
 
-def _lower(build: Builder, inputs: Inputs, source: FunctionSource, arguments: Sequence[Any]) -> Lowered:
+def _lower(
+    build: Builder, inputs: Inputs, source: FunctionSource, arguments: Sequence[Any], *, lenient: bool
+) -> Lowered:
     function = inputs.function
-    ctx = Lowering(build, inputs)
+    ctx = Lowering(build, inputs, lenient=lenient)
     names = Namespace(function, -1, {})
     env: dict[str, Operand] = {}
     for number, name in enumerate(parameters(source.tree)):

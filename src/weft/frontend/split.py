@@ -9,8 +9,8 @@ after:   __weft_s0 = a[j]                 __weft_s0 = v
          a[i] = __weft_s0                 b[k] = __weft_s0
          a[j] = __weft_s1
 
-Each store is then a statement that Python can take over at, with nothing of it done yet. Defaults of nested functions get
-names too, so that a function can be defined again later with the defaults it had.
+Each store is then a statement that Python can take over at, with nothing of it done yet. Defaults of nested functions
+get names too, so that a function can be defined again later with the defaults it had.
 """
 
 from __future__ import annotations

@@ -24,9 +24,12 @@ from weft.numpy_rules.guards import Scope
 from weft.numpy_rules.indexing import index_view
 from weft.numpy_rules.scalars import negate
 from weft.numpy_rules.values import Array, Either, Instance, Never, Operand, Scalar, Static, Tuple, Unbound
+from weft.support.abi import NOT_COMPILED
 from weft.support.errors import CompileError
 
 Path = tuple[int, ...]
+# What Python could not put right from here on, because it would be handed a copy, or a view that it may write.
+_NEVER_LEFT = ("E138", "E139", "E203")
 
 
 def lower_block(ctx: Lowering, block: Sequence[ast.stmt], prefix: Path) -> bool:
@@ -39,7 +42,25 @@ def lower_block(ctx: Lowering, block: Sequence[ast.stmt], prefix: Path) -> bool:
 
 
 def lower_statement(ctx: Lowering, stmt: ast.stmt, path: Path) -> bool:
-    """One statement."""
+    """One statement. In a branch, one that cannot be compiled leaves the program where it is reached."""
+    if not (ctx.lenient and ctx.arms):
+        return _lower_statement(ctx, stmt, path)
+    nodes, activation = ctx.build.scope.nodes, ctx.activation
+    kept = (len(nodes), dict(ctx.env), len(ctx.loops), list(activation.rests), activation.depth, ctx.arms)
+    try:
+        return _lower_statement(ctx, stmt, path)
+    except CompileError as problem:
+        if problem.code in _NEVER_LEFT:
+            raise
+        count, activation.env, loops, activation.rests, activation.depth, ctx.arms = kept
+        del nodes[count:], ctx.loops[loops:]
+        reason = f"{NOT_COMPILED}{problem.message}"
+    with ctx.statement(stmt, path):
+        ctx.build.leave(reason)
+        return _unreachable(ctx)
+
+
+def _lower_statement(ctx: Lowering, stmt: ast.stmt, path: Path) -> bool:
     from weft.frontend.loops import lower_break, lower_continue, lower_for, lower_while
 
     match stmt:
@@ -307,7 +328,9 @@ def lower_if_arms(ctx: Lowering, test: Expr, then: Callable[[], bool], orelse: C
         activation.env = dict(before)
         with build.region() as scope:
             scope.conditions.add(known)
+            ctx.arms += 1
             falls = arm()
+            ctx.arms -= 1
         scopes.append(scope)
         envs.append(activation.env if falls else None)
     reached = [env for env in envs if env is not None]

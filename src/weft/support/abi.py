@@ -27,6 +27,9 @@ DTYPES = (
     "float32", "float64", "complex64", "complex128",
 )  # fmt: skip
 DTYPE_INDEX = {name: index for index, name in enumerate(DTYPES)}
+NOT_COMPILED = (
+    "not compiled: "  # in the reason of an exit through which a statement we do not compile is left to Python
+)
 MAX_RANK = 16  # arrays of higher rank go to Python
 MAX_EXTENT = 1 << 40  # a longer axis goes to Python: index arithmetic below this bound cannot overflow
 
