@@ -14,7 +14,7 @@ from weft.codegen.c_types import c_type, load_scalar
 from weft.codegen.kernel import Kernel, Scope, words
 from weft.codegen.names import identifier
 from weft.codegen.references import extent_value
-from weft.codegen.regions import emit_region, may_restrict
+from weft.codegen.regions import emit_region
 from weft.codegen.sites import guarded_sites
 from weft.codegen.strict_functions import entry_lines
 from weft.codegen.support_functions import SupportFunctions
@@ -125,9 +125,8 @@ def _entry_lines(kernel: Kernel) -> list[tuple[str, str]]:
 def _argument_lines(kernel: Kernel, container: Container) -> list[tuple[str, str]]:
     place = f"args[{container.slot}].a"
     pointer, type_ = kernel.pointer(container.name), c_type(container.dtype)
-    restrict = "restrict " if may_restrict(kernel, container.name) else ""
     kernel.declare(pointer, f"{type_} *")
-    lines = [(pointer, f"{type_} *{restrict}{pointer} = {place}.data;")]
+    lines = [(pointer, f"{type_} *{pointer} = {place}.data;")]
     for axis, extent in enumerate(container.shape):
         value = extent_value(extent)
         if value is not None and not kernel.is_defined(value):

@@ -123,7 +123,8 @@ def _emit_parallel(kernel: Kernel, node: Map) -> None:
 def _outlined(env_type: str, body_name: str, captured: list[tuple[str, str]], flags: list[str], text: str) -> str:
     fields = [f"    {_declarator(type_, name)};" for name, type_ in captured]
     fields += [f"    int32_t {name};" for name in flags]
-    head = f"static void {body_name}(void *raw, int64_t begin, int64_t end)"
+    # gcc 12 takes a body that writes only through pointers in `env` for one without effect, and drops calls of it.
+    head = f"WEFT_OPAQUE static void {body_name}(void *raw, int64_t begin, int64_t end)"
     lines = [f"{env_type} {{", *fields, "};", "", head, "{", f"    {env_type} *env = raw;"]
     lines += [f"    {_declarator(type_, f'const {name}')} = env->{name};" for name, type_ in captured]
     lines.append(text.rstrip("\n"))

@@ -126,19 +126,8 @@ def _emit_alloc(kernel: Kernel, node: Alloc) -> None:
     kernel.line(f"if (__builtin_expect({block} == 0, 0))")
     kernel.line(f"    goto fail_{node.site};")
     kernel.declare(pointer, f"{type_} *")
-    kernel.line(f"{type_} *{'restrict ' if may_restrict(kernel, node.container) else ''}{pointer} = {block}->data;")
+    kernel.line(f"{type_} *{pointer} = {block}->data;")
     kernel.scopes[-1].blocks.append(block)
-
-
-def may_restrict(kernel: Kernel, name: str) -> bool:
-    """Whether no other pointer leads to its elements."""
-    slot = kernel.container(name).slot
-    for container in kernel.program.containers.values():
-        if name in container.may_alias:
-            return False
-    twins = {spec.same_as for spec in kernel.program.args if spec.same_as >= 0}
-    twins |= {number for number, spec in enumerate(kernel.program.args) if spec.same_as >= 0}
-    return slot < 0 or slot not in twins
 
 
 # ---- control flow ---------------------------------------------------------------------------------------------------

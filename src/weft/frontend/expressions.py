@@ -6,7 +6,7 @@ import ast
 import inspect
 from collections.abc import Callable
 from types import MemberDescriptorType
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -436,7 +436,7 @@ def _is_plain(instance: object, cls: type, name: str) -> bool:
     on_class: object = inspect.getattr_static(cls, name, None)
     if isinstance(on_class, MemberDescriptorType):  # from __slots__
         return True
-    kind = cast("type[object]", on_class.__class__)
+    kind = on_class.__class__
     if hasattr(kind, "__set__"):
         return False
     return name in getattr(instance, "__dict__", {}) or (on_class is not None and not hasattr(kind, "__get__"))

@@ -61,5 +61,11 @@ struct weft_ctx {
 #define WEFT_FP_UNDERFLOW 4
 #define WEFT_FP_INVALID 8
 
+#if defined(__GNUC__) && !defined(__clang__)
+#define WEFT_OPAQUE __attribute__((noipa))
+#else
+#define WEFT_OPAQUE __attribute__((noinline))
+#endif
+
 static inline int32_t weft_poll(weft_ctx *ctx) { return --ctx->fuel < 0 && ctx->poll(ctx); }
 #endif
