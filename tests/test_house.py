@@ -400,3 +400,9 @@ def test_the_readme_lists_the_environment_that_is_read() -> None:
     listed = re.findall(r"^\| `(WEFT_[A-Z_]+)", (ROOT / "README.md").read_text(encoding="utf-8"), re.MULTILINE)
 
     assert sorted(listed) == sorted(set(re.findall(r"[\"'](WEFT_[A-Z_]*[A-Z])[\"']", sources)))
+
+
+def test_the_page_of_functions_is_up_to_date() -> None:
+    import list_rules
+
+    assert list_rules.PAGE.read_text(encoding="utf-8") == list_rules.page()

@@ -8,8 +8,8 @@ import warnings
 
 import numpy as np
 import pytest
-import weft
 
+import weft
 from tests.end_to_end.outcome import assert_same_outcome, run
 
 

@@ -198,6 +198,8 @@ class Scalars:
         """Through the integer that NumPy's loops on this machine go through, so that out-of-range values agree."""
         if target in (DType.UINT64, DType.UINT32):
             return f"{self.support.need('to_u64' if target is DType.UINT64 else 'to_u32', source)}({text})"
-        if target is DType.INT64:
-            return f"((int64_t){text})"
-        return f"((int32_t){text})" if target is DType.INT32 else f"(({c_type(target)})(int32_t){text})"
+        middle = DType.INT64 if target is DType.INT64 else DType.INT32
+        converted = f"(({c_type(middle)}){text})"
+        if not self.arrays:  # gcc makes `(double)(int64_t)x` a truncation, which keeps the sign of -0.5
+            converted = f"{self.support.need('keep', middle)}{converted}"
+        return converted if target is middle else f"(({c_type(target)}){converted})"

@@ -25,6 +25,14 @@ static inline $T weft_join_$S($T a, $T b) { return (a != 0) | (b != 0); }
 }
 
 INTEGER_FUNCTIONS: Final = {
+    # An integer the compiler knows nothing about.
+    "keep": """
+static inline $T weft_keep_$S($T a)
+{
+    __asm__("" : "+r"(a));
+    return a;
+}
+""",
     "absolute": """
 static inline $T weft_absolute_$S($T a) { return ($T)(a < 0 ? -a : a); }
 """,

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from functools import lru_cache
+from pathlib import Path
 from types import CodeType, FunctionType
 from typing import Any, cast
 
@@ -93,7 +95,32 @@ def same_array(left: Any, right: Any) -> bool:
     )
 
 
+@lru_cache(maxsize=1)
+def package_fingerprint() -> str:
+    """Weft's own files, by size and time: an edit of the compiler must not find kernels of the one before."""
+    root = Path(__file__).resolve().parents[1]
+    files = sorted(root.glob("*/*.py")) + sorted(root.glob("runtime/native/*.h"))
+    described = [(str(file.relative_to(root)), *_size_and_time(file)) for file in files]
+    return hashlib.sha256(repr(described).encode()).hexdigest()
+
+
+def _size_and_time(file: Path) -> tuple[int, int]:
+    status = file.stat()
+    return status.st_size, status.st_mtime_ns
+
+
 def cache_key(code: str, types: Any, options: Options, toolchain: str, general: bool) -> str:
     """The key of a program on disk."""
-    parts = (code, types, options.fast, options.strict, options.fallback, toolchain, VERSION, np.__version__, general)
+    parts = (
+        code,
+        types,
+        options.fast,
+        options.strict,
+        options.fallback,
+        toolchain,
+        VERSION,
+        package_fingerprint(),
+        np.__version__,
+        general,
+    )
     return hashlib.sha256(repr(parts).encode()).hexdigest()

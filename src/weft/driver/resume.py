@@ -14,6 +14,7 @@ from types import FunctionType
 from typing import Any, cast
 
 from weft.driver.kernels import undecorated
+from weft.frontend.context import AGAIN
 from weft.frontend.continuation import UNBOUND, build_continuation
 from weft.frontend.normalise import normalise
 from weft.frontend.source import FunctionSource, read_function
@@ -40,11 +41,17 @@ class Resumer:
         for position, (frame, given) in enumerate(zip(frames, values, strict=True)):
             tree = self._tree(frame.function, slots)
             _, source, function = self._sources[frame.function]
-            bound = tuple(UNBOUND if value is NATIVE_UNBOUND else value for value in given)
+            names = tuple(name for name in frame.names if not name.startswith(AGAIN))
+            functions = tuple(name[len(AGAIN) :] for name in frame.names if name.startswith(AGAIN))
+            pairs = zip(frame.names, given, strict=True)
+            bound = tuple(
+                UNBOUND if value is NATIVE_UNBOUND else value for name, value in pairs if not name.startswith(AGAIN)
+            )
             continuation = build_continuation(
                 tree,
                 frame.path,
-                frame.names,
+                names,
+                functions=functions,
                 after_call=position < len(frames) - 1,
                 globals_dict=function.__globals__,
                 filename=source.filename,

@@ -26,12 +26,15 @@ def choose(ctx: Lowering, condition: Expr, then: Thunk, orelse: Thunk, name: str
     if isinstance(condition, Const):
         return then() if condition.value else orelse()
     build = ctx.build
+    dirty = build.dirty
     with build.region() as left:
         build.scope.conditions.add(condition)
         first = then()
+    build.dirty, dirty = dirty, build.dirty  # what one arm writes is no concern of the other
     with build.region() as right:
         build.scope.conditions.add(negate(condition))
         second = orelse()
+    build.dirty |= dirty
     if not left.nodes and not right.nodes:
         picked = _select(ctx, condition, first, second)
         if picked is not None:

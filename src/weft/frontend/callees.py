@@ -94,7 +94,11 @@ def _method(ctx: Lowering, node: ast.Call, owner: Instance, name: str) -> Callee
         raise ctx.error(node, "E154", f"method '{name}' is not a plain function", "call it outside of the program")
     # The class is checked on every call, so the function is reached through it.
     cls = ctx.inputs.raw(Slot(SlotKind.ATTRIBUTE, owner.slot, "__class__"), owner.cls)
-    slot = ctx.inputs.raw(Slot(SlotKind.ATTRIBUTE, cls, name), found)
+    if name in getattr(ctx.inputs.objects[owner.slot], "__dict__", {}):
+        raise ctx.error(
+            node, "E154", f"'{name}' is a function of the object, not of its class", "pass it as an argument"
+        )
+    slot = ctx.inputs.fixed(Slot(SlotKind.ATTRIBUTE, cls, name), getattr(owner.cls, name))
     return _real_function(ctx, node, found, slot, (("slot", owner.slot), ("attr", name)), leading)
 
 
@@ -106,6 +110,10 @@ def _real_function(
     steps: tuple[tuple[str | int, ...], ...],
     leading: tuple[Operand, ...],
 ) -> Callee:
+    if slot >= 0 and function is ctx.inputs.objects[slot]:
+        # What a debugger or a reloader may change in a function that stays the same object.
+        ctx.inputs.fixed(Slot(SlotKind.ATTRIBUTE, slot, "__code__"), function.__code__)
+        ctx.inputs.fixed(Slot(SlotKind.ATTRIBUTE, slot, "__defaults__"), function.__defaults__)
     if slot < 0:
         raise ctx.error(node, "E155", "a function that is not a global or an argument cannot be inlined")
     try:

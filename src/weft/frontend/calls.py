@@ -107,11 +107,11 @@ def _full_name(target: Any) -> str:
 
 def _iteration_call(ctx: Lowering, target: Any, args: list[Operand], keywords: dict[str, Operand]) -> Operand | None:
     """range, prange, enumerate, zip and reversed: things to loop over."""
-    if target is range:
-        return range_call(ctx, args)
-    if target is prange:
-        return range_call(ctx, args, wish="prange")
-    if target is enumerate and args:
+    if target in (range, reversed) and keywords:
+        return ctx.build.leave("no keyword arguments are taken")
+    if target is range or (target is prange and not keywords):
+        return range_call(ctx, args, wish="" if target is range else "prange")
+    if target is enumerate and args and not keywords.keys() - {"start"}:
         start = keywords.get("start", args[1] if len(args) > 1 else Scalar(index(0)))
         first = as_index(ctx.build, start)
         if first is None:

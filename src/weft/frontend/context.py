@@ -11,7 +11,7 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from weft.frontend.continuation import rest_names
+from weft.frontend.continuation import definitions, rest_names
 from weft.frontend.inputs import Inputs, Namespace
 from weft.frontend.joins import Template
 from weft.frontend.liveness import Names, StatementPath
@@ -21,6 +21,8 @@ from weft.numpy_rules.values import Array, Either, Function, Instance, Never, Op
 from weft.support.abi import FunctionRef
 from weft.support.errors import CompileError
 from weft.support.spans import Located, Span
+
+AGAIN = "def "  # before the name, in a frame: a nested function that is defined again
 
 
 @dataclass(slots=True)
@@ -131,14 +133,25 @@ class Lowering:
         """The activation at its present statement with the given names."""
         known = {**self._free_variables(activation), **activation.names.outer, **activation.env}
         wanted = live | (activation.reads & (known.keys() - activation.locals))
-        again = {name for name in wanted if _is_made_again(known.get(name), known)}
+        again = {name for name in wanted if self._is_made_again(activation, name, known)}
         wanted |= {default for name in again for default in _default_names(known.get(name))}
         names = sorted(wanted - again)
         values = [self.bundle(known.get(name, Unbound()), name) for name in names]
+        names += [f"{AGAIN}{name}" for name in sorted(again)]
+        values += [Missing()] * len(again)
         rests = rest_names(activation.tree, activation.path)
         names += rests
         values += [rest() for rest in activation.rests[: len(rests)]]
         return SiteFrame(activation.reference, activation.path, tuple(names), tuple(values))
+
+    @staticmethod
+    def _is_made_again(activation: Activation, name: str, known: dict[str, Operand]) -> bool:
+        """Whether a name is a nested function that the continuation can define again, with the same defaults."""
+        operand = known.get(name)
+        if not isinstance(operand, Function) or len(definitions(activation.tree, name)) != 1:
+            return False
+        pairs = zip(operand.tree.args.defaults, operand.defaults, strict=False)
+        return all(not isinstance(node, ast.Name) or known.get(node.id) == value for node, value in pairs)
 
     def _free_variables(self, activation: Activation) -> dict[str, Operand]:
         """What the text of a real function reads from its closure."""
@@ -191,11 +204,3 @@ def _default_names(operand: Operand | None) -> list[str]:
     if not isinstance(operand, Function):
         return []
     return [node.id for node in operand.tree.args.defaults if isinstance(node, ast.Name)]
-
-
-def _is_made_again(operand: Operand | None, known: dict[str, Operand]) -> bool:
-    """Whether a name is a nested function that the continuation can define again, with the same defaults."""
-    if not isinstance(operand, Function):
-        return False
-    pairs = zip(operand.tree.args.defaults, operand.defaults, strict=False)
-    return all(not isinstance(node, ast.Name) or known.get(node.id) == value for node, value in pairs)

@@ -123,17 +123,19 @@ def build_continuation(
     after_call: bool,
     globals_dict: dict[str, Any],
     filename: str,
+    functions: tuple[str, ...] = (),
 ) -> FunctionType:
     """A function with parameters `names` that runs `tree` from the statement at `path` on.
 
     `names` include `rest_names(tree, path)`. A name whose value is `UNBOUND` has no value; a local name that is not
     among them has none yet. With `after_call` the statement has made its call, and a last parameter is what it gave.
+    `functions` are names of nested functions that are defined again first, rather than handed over.
     Raises ValueError where the function or the statements on the path cannot be resumed.
     """
     # `from __future__ import annotations` leaves its mark in the globals.
     is_future = globals_dict.get("annotations") is __future__.annotations
     flags = __future__.annotations.compiler_flag if is_future else 0
-    code = _continuation_code(tree, path, names, after_call, filename, flags)
+    code = _continuation_code(tree, path, names, functions, after_call, filename, flags)
     given = {_RESUME: _resume, _UNBOUND: UNBOUND}
     cells = tuple(CellType(given[name]) for name in code.co_freevars)
     return FunctionType(code, globals_dict, tree.name, None, cells)
@@ -141,7 +143,13 @@ def build_continuation(
 
 @lru_cache(maxsize=1024)  # by identity of the tree, which the cache keeps alive
 def _continuation_code(
-    tree: ast.FunctionDef, path: StatementPath, names: tuple[str, ...], after_call: bool, filename: str, flags: int
+    tree: ast.FunctionDef,
+    path: StatementPath,
+    names: tuple[str, ...],
+    functions: tuple[str, ...],
+    after_call: bool,
+    filename: str,
+    flags: int,
 ) -> CodeType:
     _check(tree, path, names)
     declared = sorted({name for node in own_nodes(tree) if isinstance(node, ast.Global) for name in node.names})
@@ -154,7 +162,7 @@ def _continuation_code(
         stores: list[ast.expr] = [ast.Name(name, ast.Store()) for name in others]
         prologue.append(ast.If(ast.Constant(value=False), [ast.Assign(stores, ast.Constant(value=None))], []))
     prologue += [_unbind(name) for name in names if not name.startswith(_REST)]
-    prologue += _nested_functions(tree, path, frozenset(names))
+    prologue += [_definition(tree, name) for name in functions]
     parameters = [*names, _VALUE] if after_call else list(names)
     function = _function(tree.name, parameters, [*prologue, *rest, ast.Pass()])
     outer = _function("__weft_make", [_RESUME, _UNBOUND], [function])
@@ -166,17 +174,21 @@ def _continuation_code(
     return code.replace(co_qualname=tree.name)
 
 
-def _nested_functions(tree: ast.FunctionDef, path: StatementPath, names: frozenset[str]) -> list[ast.stmt]:
-    """Definitions of nested functions made before the statement and not handed over: made again, they see our names."""
-    place = statement_at(tree, path)
+def definitions(tree: ast.FunctionDef, name: str) -> list[ast.stmt]:
+    """The statements that define a nested function of that name."""
     found: list[ast.stmt] = []
     for node in own_nodes(tree):
         match node:
-            case ast.FunctionDef(name=name) | ast.Assign(targets=[ast.Name(id=name)], value=ast.Lambda()):
-                if name not in names and node.lineno < place.lineno:
-                    found.append(node)
+            case ast.FunctionDef(name=own) | ast.Assign(targets=[ast.Name(id=own)], value=ast.Lambda()) if own == name:
+                found.append(node)
             case _:
                 pass
+    return found
+
+
+def _definition(tree: ast.FunctionDef, name: str) -> ast.stmt:
+    """The only definition of a nested function: made again, it sees the names of the continuation."""
+    (found,) = definitions(tree, name)
     return found
 
 

@@ -115,8 +115,10 @@ def _binary_plain(ctx: Lowering, name: str, left: Operand, right: Operand) -> Op
         return _numpy_binary(ctx, name, left, right)
     if isinstance(left, Tuple) and isinstance(right, Tuple) and name == "add" and left.is_list == right.is_list:
         return Tuple(left.items + right.items, left.is_list)
+    if isinstance(left, Tuple) and isinstance(right, Tuple) and name in ("equal", "not_equal"):
+        return _equal_tuples(ctx, name, left, right)
     if isinstance(left, Static) and isinstance(right, Static) and name in _PYTHON_OPERATORS:
-        return _static_result(_PYTHON_OPERATORS[name](left.value, right.value))
+        return _evaluated(ctx, lambda: _PYTHON_OPERATORS[name](left.value, right.value))
     if isinstance(left, Tuple) and name == "multiply" and isinstance(right, Scalar):
         count = right.expr
         repeat = getattr(count, "constant", None)
@@ -137,7 +139,7 @@ def _numpy_binary(ctx: Lowering, name: str, left: Scalar | Array, right: Scalar 
         return call_rule(ctx, "numpy.matmul", left, right)
     if name == "power":
         return _power(ctx, left, right)
-    return apply_ufunc(ctx.build, name, (left, right))
+    return apply_ufunc(ctx.build, name, (left, right), operator=True)
 
 
 def _power(ctx: Lowering, left: Scalar | Array, right: Scalar | Array) -> Operand:
@@ -149,7 +151,27 @@ def _power(ctx: Lowering, left: Scalar | Array, right: Scalar | Array) -> Operan
         return apply_ufunc(ctx.build, fast[literal], (left,))
     if isinstance(left, Array) and literal == 2 and isinstance(literal, int) and left.dtype.kind in "iu":
         return apply_ufunc(ctx.build, "square", (left,))
-    return apply_ufunc(ctx.build, "power", (left, right))
+    return apply_ufunc(ctx.build, "power", (left, right), operator=True)
+
+
+def _equal_tuples(ctx: Lowering, name: str, left: Tuple, right: Tuple) -> Operand:
+    """`==` and `!=` of tuples, item by item."""
+    same: Operand = Scalar(const(len(left.items) == len(right.items) and left.is_list == right.is_list, PY_BOOL))
+    for one, other in zip(left.items, right.items, strict=False):
+        if one == other:
+            continue
+        test = condition(ctx, binary(ctx, "equal", one, other))
+        before = condition(ctx, same)
+        same = Scalar(_as_python_bool(op("logical_and", (_plain_bool(before), _plain_bool(test)), NP_BOOL)))
+    return same if name == "equal" else _inverted(ctx, same)
+
+
+def _evaluated(ctx: Lowering, compute: Callable[[], Any]) -> Operand:
+    """What Python gives for objects that are known now; where it raises, it shall do so at run time."""
+    try:
+        return _static_result(compute())
+    except Exception as problem:  # noqa: BLE001  (whatever Python raises, it will raise again)
+        return ctx.build.leave(f"{type(problem).__name__}: {problem}")
 
 
 def _static_result(value: Any) -> Operand:
@@ -169,7 +191,7 @@ def _unary(ctx: Lowering, node: ast.UnaryOp) -> Operand:
             return python_unary(ctx.build, name, item)
         if isinstance(item, Never):
             return item
-        return apply_ufunc(ctx.build, name, (item,))
+        return apply_ufunc(ctx.build, name, (item,), operator=True)
 
     return split(ctx, operand, apply)
 
@@ -274,12 +296,15 @@ def _identical(ctx: Lowering, left: Operand, right: Operand) -> Operand:
 
 def _contained(ctx: Lowering, item: Operand, container: Operand) -> Operand:
     if isinstance(container, Static) and isinstance(item, Static):
-        return Scalar(const(item.value in container.value, PY_BOOL))
+        return _evaluated(ctx, lambda: item.value in container.value)
     if not isinstance(container, Tuple):
         raise ctx.build.error("E106", "'in' is compiled for tuples only")
     result: Operand = Scalar(const(False, PY_BOOL))
     for member in reversed(container.items):
         if isinstance(item, Static) != isinstance(member, Static):
+            continue
+        if item == member:  # Python asks for identity first, which matters for NaN
+            result = Scalar(const(True, PY_BOOL))
             continue
         test = condition(ctx, binary(ctx, "equal", item, member))
         previous = result
@@ -335,7 +360,7 @@ def subscript(ctx: Lowering, owner: Operand, key: Operand) -> Operand:
         case Never():
             return owner
         case Static(value=value) if isinstance(key, Static):
-            return _static_result(value[key.value])
+            return _evaluated(ctx, lambda: value[key.value])
         case _:
             raise ctx.build.error("E108", "this object cannot be indexed in compiled code", "use an array or a tuple")
 
@@ -343,6 +368,8 @@ def subscript(ctx: Lowering, owner: Operand, key: Operand) -> Operand:
 def _tuple_item(ctx: Lowering, owner: Tuple, key: Operand) -> Operand:
     if isinstance(key, Slice):
         bounds = [static_int_or_none(ctx, part) for part in (key.start, key.stop, key.step)]
+        if bounds[2] == 0:
+            return ctx.build.leave("slice step cannot be zero")
         return Tuple(owner.items[slice(*bounds)], owner.is_list)
     position = static_int_or_none(ctx, key)
     if position is None:

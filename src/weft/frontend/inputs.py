@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import builtins
 from dataclasses import dataclass
-from types import FunctionType, ModuleType
+from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any, cast
 
 import numpy as np
@@ -28,7 +28,10 @@ _PYTHON_SCALARS: dict[type, tuple[ArgKind, ScalarType]] = {
     float: (ArgKind.PY_FLOAT, PY_FLOAT),
     complex: (ArgKind.PY_COMPLEX, PY_COMPLEX),
 }
-_STATIC_TYPES = (str, bytes, type(None), type, FunctionType, ModuleType, np.dtype, np.ufunc, slice, type(Ellipsis))
+_STATIC_TYPES = (
+    str, bytes, type(None), type, FunctionType, BuiltinFunctionType, ModuleType, np.dtype, np.ufunc, slice,
+    type(Ellipsis),
+)  # fmt: skip
 _TRUSTED_MODULES = ("numpy", "math", "cmath", "builtins", "operator", "scipy")
 
 
@@ -207,9 +210,13 @@ class Inputs:
             return self._cell(names, name)
         if name in names.globals:
             return self._global(names, name)
-        if hasattr(builtins, name):
-            return Static(getattr(builtins, name))
-        return None
+        if not hasattr(builtins, name):
+            return None
+        value = getattr(builtins, name)
+        if names.globals is self.function.__globals__ and isinstance(value, type | BuiltinFunctionType):
+            operand = self.add(Slot(SlotKind.GLOBAL, name=name), value, name)  # checked: a global may hide it later
+            return operand if isinstance(operand, Static) else Static(value)
+        return Static(value)
 
     def _cell(self, names: Namespace, name: str) -> Operand | None:
         position = names.function.__code__.co_freevars.index(name)
@@ -233,6 +240,12 @@ class Inputs:
         table = self.raw(Slot(SlotKind.ATTRIBUTE, names.slot, "__globals__"), names.globals)
         return self.add(Slot(SlotKind.MAPPING, name=name, parent=table), value, name)
 
+    def fixed(self, slot: Slot, example: Any) -> int:
+        """A slot that must hold this very object (or an equal constant) on every call."""
+        number = self.raw(slot, example)
+        self.args[number] = ArgSpec(ArgKind.STATIC, value=example)
+        return number
+
     def raw(self, slot: Slot, example: Any) -> int:
         """A slot that only leads to others."""
         if slot not in self.slots:
@@ -243,13 +256,13 @@ class Inputs:
         return self.slots.index(slot)
 
     def attribute(self, owner: Static, name: str) -> Operand | None:
-        """An attribute of a known object; None if it has none. Modules of the program's own may change."""
+        """An attribute of a known object; None if it has none. Modules and classes of the program's own may change."""
         if not hasattr(owner.value, name):
             return None
         value = getattr(owner.value, name)
-        if isinstance(owner.value, ModuleType) and owner.slot >= 0:
-            root = owner.value.__name__.partition(".")[0]
-            if root not in _TRUSTED_MODULES and root != "weft":
+        if isinstance(owner.value, ModuleType | type) and owner.slot >= 0:
+            home = owner.value.__name__ if isinstance(owner.value, ModuleType) else owner.value.__module__
+            if home.partition(".")[0] not in (*_TRUSTED_MODULES, "weft"):
                 return self.add(Slot(SlotKind.ATTRIBUTE, owner.slot, name), value, name)
         return static_operand(value)
 

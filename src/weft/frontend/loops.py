@@ -18,7 +18,7 @@ from weft.frontend.iteration import element, length, remaining
 from weft.frontend.joins import CannotJoin, PassArray, PassChoice, PassTuple, Same, Template, merge, passed, same_form
 from weft.frontend.joins import targets as join_targets
 from weft.frontend.names import stored_names
-from weft.frontend.statements import assign, lower_block, lower_if_arms
+from weft.frontend.statements import assign, lower_block, lower_if_arms, unreachable
 from weft.ir.dtypes import PY_BOOL, PY_INT
 from weft.ir.exprs import Const, Expr, Index, Value, const, const_index, index
 from weft.ir.nodes import Break, Bundle, Carry, Continue, Loop, Region, View, While
@@ -34,7 +34,7 @@ def lower_for(ctx: Lowering, node: ast.For, path: tuple[int, ...]) -> bool:
     with ctx.statement(node, path):
         iterable = lower_expression(ctx, node.iter)
         if isinstance(iterable, Never):
-            return False
+            return unreachable(ctx)
         if isinstance(iterable, Tuple):
             return _unrolled(ctx, node, path, iterable)
         return _counted(ctx, node, path, iterable)

@@ -107,13 +107,13 @@ def _lower(
 def _enter_attributes(ctx: Lowering) -> None:
     """Attributes that the program assigns start out as what they are."""
     from weft.frontend.expressions import attribute
-    from weft.numpy_rules.values import Instance
+    from weft.numpy_rules.values import Instance, Unbound
 
     for key in ctx.inputs.assigned:
         slot, _, name = key[1:].partition(".")
         operand = ctx.inputs.operands[int(slot)]
-        if isinstance(operand, Instance) and hasattr(ctx.inputs.objects[int(slot)], name):
-            ctx.env[key] = attribute(ctx, operand, name)
+        known = isinstance(operand, Instance) and hasattr(ctx.inputs.objects[int(slot)], name)
+        ctx.env[key] = attribute(ctx, operand, name) if known else Unbound()
 
 
 def _writeback(key: str) -> WriteBack:

@@ -24,7 +24,7 @@ from weft.numpy_rules.guards import Scope
 from weft.numpy_rules.indexing import index_view
 from weft.numpy_rules.scalars import negate
 from weft.numpy_rules.values import Array, Either, Instance, Never, Operand, Scalar, Static, Tuple, Unbound
-from weft.support.abi import NOT_COMPILED
+from weft.support.abi import NOT_COMPILED, SlotKind
 from weft.support.errors import CompileError
 
 Path = tuple[int, ...]
@@ -57,7 +57,7 @@ def lower_statement(ctx: Lowering, stmt: ast.stmt, path: Path) -> bool:
         reason = f"{NOT_COMPILED}{problem.message}"
     with ctx.statement(stmt, path):
         ctx.build.leave(reason)
-        return _unreachable(ctx)
+        return unreachable(ctx)
 
 
 def _lower_statement(ctx: Lowering, stmt: ast.stmt, path: Path) -> bool:
@@ -92,13 +92,13 @@ def _simple(ctx: Lowering, stmt: ast.stmt) -> bool:
         case ast.Return():
             return _return(ctx, stmt)
         case ast.Expr(value=value):
-            return isinstance(value, ast.Constant) or not isinstance(_value(ctx, value), Never) or _unreachable(ctx)
+            return isinstance(value, ast.Constant) or not isinstance(_value(ctx, value), Never) or unreachable(ctx)
         case ast.Assert(test=test):
             ctx.build.guard(condition(ctx, lower_expression(ctx, test)), "assertion failed")
             return True
         case ast.Raise():
             ctx.build.leave("raise")
-            return _unreachable(ctx)
+            return unreachable(ctx)
         case ast.FunctionDef(name=name):
             ctx.env[name] = nested_function(ctx, stmt)
             return True
@@ -116,7 +116,7 @@ def _not_compiled(ctx: Lowering, stmt: ast.stmt) -> CompileError:
 def _assign_all(ctx: Lowering, targets: Sequence[ast.expr], value: ast.expr) -> bool:
     operand = _value(ctx, value)
     if isinstance(operand, Never):
-        return _unreachable(ctx)
+        return unreachable(ctx)
     for target in targets:
         assign(ctx, target, operand)
     return True
@@ -127,7 +127,7 @@ def _annotated(ctx: Lowering, stmt: ast.AnnAssign) -> bool:
         return True
     operand = _value(ctx, stmt.value)
     if isinstance(operand, Never):
-        return _unreachable(ctx)
+        return unreachable(ctx)
     assign(ctx, stmt.target, operand)
     return True
 
@@ -149,16 +149,18 @@ def _value(ctx: Lowering, node: ast.expr) -> Operand:
     return lower_expression(ctx, node)
 
 
-def _unreachable(ctx: Lowering) -> bool:
-    """Close a region that a guard has left for good."""
-    ctx.build.emit(Return(Missing(), ctx.writebacks()))
+def unreachable(ctx: Lowering) -> bool:
+    """Close a region that a guard has left for good, unless an inlined function has done so."""
+    nodes = ctx.build.scope.nodes
+    if not (nodes and isinstance(nodes[-1], Return)):
+        ctx.build.emit(Return(Missing(), ctx.writebacks()))
     return False
 
 
 def _return(ctx: Lowering, stmt: ast.Return) -> bool:
     operand = Static(None) if stmt.value is None else _value(ctx, stmt.value)
     if isinstance(operand, Never):
-        return _unreachable(ctx)
+        return unreachable(ctx)
     if len(ctx.activations) > 1:
         leave_call(ctx, operand)
         return False
@@ -243,6 +245,10 @@ def _store_attribute(ctx: Lowering, node: ast.Attribute, owner: Operand, name: s
         raise ctx.error(node, "E135", f"attribute '{name}' is a descriptor, which is not compiled")
     if owner.cls.__setattr__ is not object.__setattr__:
         raise ctx.error(node, "E136", "the class defines __setattr__, which is not compiled")
+    if ctx.inputs.slots[owner.slot].kind is not SlotKind.PARAM:
+        raise ctx.error(
+            node, "E143", "only attributes of arguments can be assigned in compiled code", "pass the object"
+        )
     key = f"@{owner.slot}.{name}"
     ctx.inputs.need_writeback(key)
     ctx.env[key] = operand
@@ -256,7 +262,7 @@ def _augmented(ctx: Lowering, stmt: ast.AugAssign) -> bool:
             old = lower_expression(ctx, load)
             result = _in_place(ctx, name, old, lower_expression(ctx, stmt.value))
             if isinstance(result, Never):
-                return _unreachable(ctx)
+                return unreachable(ctx)
             assign(ctx, target, result)
         case ast.Subscript(value=owner, slice=key):
             base, index = lower_expression(ctx, owner), lower_expression(ctx, key)
@@ -276,6 +282,8 @@ def _in_place(ctx: Lowering, name: str, old: Operand, value: Operand) -> Operand
     def apply(item: Operand) -> Operand:
         if isinstance(item, Array) and name != "matmul":
             return split(ctx, value, lambda v: _ufunc_in_place(ctx, name, item, v))
+        if isinstance(item, Tuple) and item.is_list:
+            raise ctx.build.error("E142", "changing a list in place is not compiled", "make a new list, or an array")
         return binary(ctx, name, item, value)
 
     return split(ctx, old, apply)

@@ -39,6 +39,8 @@ def store_value(ctx: Lowering, target: Array, value: Operand, *, scalar: bool) -
                 build.write(target.view.at(()), cast(value.expr, target.dtype))
             else:
                 store(build, target, value)
+        case Array() if scalar and value.rank > 0:
+            return build.leave("setting an array element with a sequence")
         case Array():
             if value.dtype.kind == "c" and target.dtype.kind != "c":
                 return build.leave("casting complex values to real")

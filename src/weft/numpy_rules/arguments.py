@@ -130,6 +130,8 @@ def static_axes(build: Builder, operand: object, rank: int) -> tuple[int, ...] |
     if value is None:
         return None
     items: tuple[Any, ...] = tuple(value) if isinstance(value, tuple | list) else (value,)  # type: ignore[arg-type]
+    if any(isinstance(item, bool) for item in items):
+        raise PythonRaises("an integer is required for the axis")
     try:
         axes = tuple(normalize_axis(operator.index(item), rank) for item in items)
     except TypeError:

@@ -32,7 +32,13 @@ _OVERFLOWING = ("add", "subtract", "multiply", "negative", "absolute")
 
 
 def apply_ufunc(
-    build: Builder, name: str, operands: Sequence[Operand], *, out: Array | None = None, dtype: DType | None = None
+    build: Builder,
+    name: str,
+    operands: Sequence[Operand],
+    *,
+    out: Array | None = None,
+    dtype: DType | None = None,
+    operator: bool = False,
 ) -> Operand:
     """`np.name(*operands, out=out, dtype=dtype)`."""
     parts = [part for part in operands if isinstance(part, Scalar | Array)]
@@ -50,7 +56,8 @@ def apply_ufunc(
         if not guard_fits(build, part, target):
             return Never()
     if out is None and all(isinstance(part, Scalar) or part.rank == 0 for part in parts):
-        return _scalar(build, name, parts, loop)
+        lone = operator and not any(isinstance(part, Array) for part in parts)
+        return _scalar(build, name, parts, loop, lone=lone)
     return _array(build, name, parts, loop, out)
 
 
@@ -159,12 +166,15 @@ def scalar_expr(build: Builder, operand: Scalar | Array) -> Expr:
     return build.read(operand.view, (), operand.dtype)
 
 
-def _scalar(build: Builder, name: str, parts: Sequence[Scalar | Array], loop: Sequence[DType]) -> Operand:
-    """A NumPy scalar operation."""
+def _scalar(
+    build: Builder, name: str, parts: Sequence[Scalar | Array], loop: Sequence[DType], *, lone: bool
+) -> Operand:
+    """An operation that gives a NumPy scalar; `lone`: an operator on NumPy scalars, which warns in words of its own."""
     args = [cast(scalar_expr(build, part), target) for part, target in zip(parts, loop, strict=False)]
     expr = _operation(name, args, loop[-1])
-    overflows = name in _OVERFLOWING and loop[0].kind in "iu"  # NumPy says so for scalars, not for arrays
-    warn = build.warn_site(f"scalar {name}") if overflows or _may_warn(name, loop) else -1
+    overflows = lone and name in _OVERFLOWING and loop[0].kind in "iu"
+    words = f"scalar {name}" if lone else name
+    warn = build.warn_site(words) if overflows or _may_warn(name, loop) else -1
     return Scalar(build.let(expr, name[:3], warn=warn))
 
 

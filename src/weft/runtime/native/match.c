@@ -313,6 +313,9 @@ static enum match_result check_aliases(const variant *v, const call_frame *frame
     enum match_result result = MATCH;
     for (int k = 0; k < v->slot_count; k++) {
         const arg_record *arg = &v->args[k];
+        if (arg->kind == ARG_OBJECT && v->has_writebacks)
+            for (int j = 0; j < k; j++) /* attributes assigned through one name would not be seen through the other */
+                if (v->args[j].kind == ARG_OBJECT && frame->objects[j] == frame->objects[k]) result = OVERLAP;
         if (arg->kind != ARG_ARRAY) continue;
         int dense = (arg->flags & (NPY_C_CONTIGUOUS | NPY_F_CONTIGUOUS)) != 0;
         if (arg->written && !dense && overlaps_itself(&frame->values[k].a, arg->ndim, dtypes[arg->dtype].size))
