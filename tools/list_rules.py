@@ -23,7 +23,7 @@ _TITLES = {
 _HEAD = """\
 # What is compiled of NumPy
 
-Written by `tools/list_rules.py` from the rules in `weft.numpy_rules`; a test keeps it up to date. Operators and indexing
+Written by `tools/list_rules.py` from the rules in `weft.numpy_rules`; a test keeps it true. Operators and indexing
 with integers, slices, `None` and `...` come on top. A parameter that a rule does not have is refused with a message.
 """
 

@@ -11,7 +11,7 @@ import builtins
 import math
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -245,7 +245,7 @@ class Bench:
     def program(self, result: Operand) -> Program:
         self.build.emit(Return(self.bundle(result)))
         written = {container.slot for container in self.build.ledger.containers.values() if container.written}
-        self.args = [replace(spec, written=number in written) for number, spec in enumerate(self.args)]
+        self.args = [spec._replace(written=number in written) for number, spec in enumerate(self.args)]
         return Program(
             name="sample",
             slots=tuple(Slot(SlotKind.PARAM, number) for number in range(len(self.objects))),
