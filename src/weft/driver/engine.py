@@ -6,7 +6,6 @@ Python, said once; with `fallback="error"` it is refused.
 
 from __future__ import annotations
 
-import inspect
 import threading
 import time
 import warnings
@@ -34,8 +33,7 @@ from weft.support.errors import CompileError, FallbackWarning, InternalError, Pe
 from weft.support.spans import Span
 
 if TYPE_CHECKING:
-    from weft.driver.compiler import Stage
-    from weft.driver.graph import Graph
+    pass
 
 _MAX_VARIANTS = 8
 _MAX_GENERAL = 16
@@ -78,8 +76,8 @@ class Engine:
             self.call = verified(function, self.dispatcher.call)
         self._lock = threading.RLock()
         self._refused: dict[Any, CompileError | None] = {}  # types that are not compiled
-        self._sources: list[str] = []
-        self._specimens: list[tuple[Any, ...]] = []
+        self.sources: list[str] = []
+        self.specimens: list[tuple[Any, ...]] = []
         self._code = code_fingerprint(function.__code__)
         self._busy = threading.local()
 
@@ -153,8 +151,8 @@ class Engine:
             raise
         except (WeftError, OSError) as problem:
             raise self._as_compile_error(problem) from problem
-        self._sources.append(kernel.source)
-        self._specimens.append(params_like(params))
+        self.sources.append(kernel.source)
+        self.specimens.append(params_like(params))
         self.stats.variants += 1
         if compiled:
             self.stats.compiles += 1
@@ -316,50 +314,6 @@ class Engine:
         stats.allocations, stats.allocated_bytes = counted.allocations, counted.allocated_bytes
         stats.peak_bytes, stats.parallel_regions = counted.peak_bytes, counted.parallel_regions
         stats.python_calls = counted.python_calls
-
-    def to_graph(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Graph:
-        """The graph for these arguments."""
-        from weft.driver.graph import Graph
-
-        bound = inspect.signature(self.function).bind(*args, **kwargs)
-        bound.apply_defaults()
-        return Graph.of_call(self.function, tuple(bound.arguments.values()))
-
-    def stages(self) -> tuple[Stage, ...]:
-        """The newest variant after each step of the compiler."""
-        from weft.driver.compiler import generate
-
-        if not self._specimens:
-            raise WeftError(self._why_nothing())
-        return generate(self.function, self._specimens[-1]).stages
-
-    def inspect_graph(self, stage: str) -> str:
-        """The text of one stage."""
-        from weft.ir.printer import print_program
-
-        stages = {found.name: found.program for found in self.stages()}
-        if stage not in stages:
-            raise WeftError(f"no stage '{stage}'; stages: {', '.join(stages)}")
-        return print_program(stages[stage])
-
-    def inspect_source(self) -> str:
-        """The C text."""
-        if not self._sources:
-            raise WeftError(self._why_nothing())
-        return self._sources[-1]
-
-    def _why_nothing(self) -> str:
-        if self.stats.reasons:
-            return f"{self.function.__qualname__} runs in Python: {self.stats.reasons[0]}"
-        return f"{self.function.__qualname__} has not been compiled yet: call it first"
-
-    def inspect_asm(self) -> str:
-        """The assembly text."""
-        from weft.driver.compiler import build_options
-        from weft.runtime.compile import disassemble
-
-        toolchain = toolchain_for(compiler_choice())
-        return disassemble(self.inspect_source(), toolchain, build=build_options(fast=self.options.fast))
 
 
 def params_like(params: Sequence[Any]) -> tuple[Any, ...]:

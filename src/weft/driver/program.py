@@ -122,19 +122,27 @@ class Program(Generic[P, R_co]):
 
     def to_graph(self, *args: P.args, **kwargs: P.kwargs) -> Graph:
         """The dataflow graph for calls with arguments like these, before any pass."""
-        return self._started().to_graph(args, kwargs)
+        from weft.driver.inspection import graph_of_call
+
+        return graph_of_call(cast("FunctionType", self.py_func), args, kwargs)
 
     def inspect_graph(self, stage: str = "array") -> str:
         """The graph of the newest variant as text, after a step: "array", or the name of a pass."""
-        return self._started().inspect_graph(stage)
+        from weft.driver.inspection import graph_text
+
+        return graph_text(self._started(), stage)
 
     def inspect_source(self) -> str:
         """The C text of the newest variant."""
-        return self._started().inspect_source()
+        from weft.driver.inspection import source
+
+        return source(self._started())
 
     def inspect_asm(self) -> str:
         """The assembly text of the newest variant."""
-        return self._started().inspect_asm()
+        from weft.driver.inspection import assembly
+
+        return assembly(self._started())
 
 
 def _by_name(module: str, qualname: str) -> Any:

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import ast
-import inspect
 from collections.abc import Callable
-from types import MemberDescriptorType
 from typing import Any
 
-import numpy as np
-
+from weft.frontend.attributes import attribute, call_rule
 from weft.frontend.branches import bound, choose, split
 from weft.frontend.context import Lowering
 from weft.ir.dtypes import NP_BOOL, PY_BOOL, PY_COMPLEX, PY_FLOAT, DType, ScalarType
@@ -17,17 +14,13 @@ from weft.ir.exprs import Const, Expr, const, index, op, python_const
 from weft.numpy_rules.builder import NeedStatic
 from weft.numpy_rules.elementwise import apply_ufunc
 from weft.numpy_rules.indexing import index_view
-from weft.numpy_rules.registry import rule_named
 from weft.numpy_rules.scalars import is_python_scalar, negate, python_binary, python_unary, truth
 from weft.numpy_rules.values import (
     Array,
     Function,
     Instance,
-    Iteration,
-    Method,
     Never,
     Operand,
-    Range,
     Scalar,
     Slice,
     Static,
@@ -399,76 +392,6 @@ def _attribute(ctx: Lowering, node: ast.Attribute) -> Operand:
     return split(ctx, owner, lambda item: attribute(ctx, item, node.attr))
 
 
-def attribute(ctx: Lowering, owner: Operand, name: str) -> Operand:
-    """`owner.name`."""
-    match owner:
-        case Array():
-            return _array_attribute(ctx, owner, name, "ndarray", np.ndarray)
-        case Scalar():
-            return _array_attribute(ctx, owner, name, "scalar", type_of(owner.type))
-        case Static(value=np.ufunc()):
-            return Method(owner, name)
-        case Static():
-            found = ctx.inputs.attribute(owner, name)
-            if found is not None:
-                return found
-            return ctx.build.leave(f"no attribute '{name}'")
-        case Instance():
-            return _instance_attribute(ctx, owner, name)
-        case Never():
-            return owner
-        case Tuple() | Range() | Iteration():
-            return Method(owner, name)
-        case _:
-            raise ctx.build.error("E111", f"attribute '{name}' of this object is not compiled")
-
-
-def type_of(type_: ScalarType) -> type:
-    """The Python or NumPy class of a scalar type."""
-    example: object = type_.dtype.numpy.type(0).item()
-    return type(example) if type_.python else type_.dtype.numpy.type
-
-
-def _array_attribute(ctx: Lowering, owner: Operand, name: str, family: str, cls: type) -> Operand:
-    if not hasattr(cls, name):
-        return ctx.build.leave(f"no attribute '{name}'")
-    if callable(getattr(cls, name)):
-        return Method(owner, name)
-    if rule_named(f"{family}.{name}") is None:
-        raise ctx.build.error("E112", f"attribute '{name}' of an {family} is not compiled")
-    return call_rule(ctx, f"{family}.{name}", owner)
-
-
-def _instance_attribute(ctx: Lowering, owner: Instance, name: str) -> Operand:
-    key = f"@{owner.slot}.{name}"
-    if key in ctx.env:
-        return bound(ctx, ctx.env[key])
-    on_class = getattr(owner.cls, name, None)
-    if callable(on_class):
-        return Method(owner, name)
-    if not _is_plain(ctx.inputs.objects[owner.slot], owner.cls, name):
-        raise ctx.build.error(
-            "E113", f"attribute '{name}' is not a plain attribute of the object", "pass it as an argument"
-        )
-    operand = ctx.inputs.instance_attribute(owner, name)
-    for activation in ctx.activations:
-        activation.env.setdefault(key, operand)
-    return operand
-
-
-def _is_plain(instance: object, cls: type, name: str) -> bool:
-    """Whether reading an attribute runs no code: it stands in the object, or as a plain value in the class."""
-    if type(cls).__getattribute__ is not type.__getattribute__ or cls.__getattribute__ is not object.__getattribute__:
-        return False
-    on_class: object = inspect.getattr_static(cls, name, None)
-    if isinstance(on_class, MemberDescriptorType):  # from __slots__
-        return True
-    kind = on_class.__class__
-    if hasattr(kind, "__set__"):
-        return False
-    return name in getattr(instance, "__dict__", {}) or (on_class is not None and not hasattr(kind, "__get__"))
-
-
 def _lambda(ctx: Lowering, node: ast.Lambda) -> Operand:
     from weft.frontend.callees import nested_function
 
@@ -488,14 +411,6 @@ def _call(ctx: Lowering, node: ast.Call) -> Operand:
     from weft.frontend.calls import lower_call
 
     return lower_call(ctx, node)
-
-
-def call_rule(ctx: Lowering, name: str, *operands: Operand) -> Operand:
-    """Apply a rule by name."""
-    entry = rule_named(name)
-    if entry is None:
-        raise ctx.build.error("E114", f"{name} is not compiled")
-    return entry.lower(ctx.build, *operands)
 
 
 _EXPRESSIONS: dict[type[ast.expr], Callable[..., Operand]] = {

@@ -1,0 +1,59 @@
+"""Looking inside a program: graphs, C text, assembly text."""
+
+from __future__ import annotations
+
+import inspect
+from types import FunctionType
+from typing import Any
+
+from weft.driver.compiler import Stage, build_options, generate
+from weft.driver.engine import Engine, toolchain_for
+from weft.driver.graph import Graph
+from weft.driver.options import compiler_choice
+from weft.ir.printer import print_program
+from weft.runtime.compile import disassemble
+from weft.support.errors import WeftError
+
+
+def graph_of_call(function: FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Graph:
+    """The graph for these arguments, at the array level."""
+    bound = inspect.signature(function).bind(*args, **kwargs)
+    bound.apply_defaults()
+    return Graph.of_call(function, tuple(bound.arguments.values()))
+
+
+def stages(engine: Engine) -> tuple[Stage, ...]:
+    """The newest variant after each step of the compiler."""
+    _require_variant(engine)
+    options = engine.options
+    return generate(
+        engine.function, engine.specimens[-1], strict=options.strict, lenient=options.fallback == "warn"
+    ).stages
+
+
+def graph_text(engine: Engine, stage: str) -> str:
+    """The text of one stage."""
+    found = {made.name: made.program for made in stages(engine)}
+    if stage not in found:
+        raise WeftError(f"no stage '{stage}'; stages: {', '.join(found)}")
+    return print_program(found[stage])
+
+
+def source(engine: Engine) -> str:
+    """The C text of the newest variant."""
+    _require_variant(engine)
+    return engine.sources[-1]
+
+
+def assembly(engine: Engine) -> str:
+    """The assembly text of the newest variant."""
+    return disassemble(source(engine), toolchain_for(compiler_choice()), build=build_options(fast=engine.options.fast))
+
+
+def _require_variant(engine: Engine) -> None:
+    name = engine.function.__qualname__
+    if engine.sources:
+        return
+    if engine.stats.reasons:
+        raise WeftError(f"{name} runs in Python: {engine.stats.reasons[0]}")
+    raise WeftError(f"{name} has not been compiled yet: call it first")
