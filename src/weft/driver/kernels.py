@@ -120,7 +120,7 @@ def _encode_static(arg: ArgSpec) -> Any:
         return ["class", arg.value.__module__, arg.value.__qualname__]
     if arg.kind is not ArgKind.STATIC:
         return None
-    if undecorated(arg.value) is not None or isinstance(arg.value, CodeType):
+    if _function_of(arg.value) is not None or isinstance(arg.value, CodeType):
         return ["function"]  # the one found in the slot, if the manifest says it has the same code
     return ["constant", encode_constant(arg.value)]
 

@@ -9,6 +9,7 @@ The continuation is made from the source. This is the slow path, so the frontend
 from __future__ import annotations
 
 import ast
+import copy
 from collections.abc import Sequence
 from types import FunctionType
 from typing import Any, cast
@@ -31,6 +32,7 @@ class Resumer:
         self.info = info
         self._sources: dict[int, tuple[ast.FunctionDef | ast.Lambda, FunctionSource, FunctionType]] = {}
         self._trees: dict[int, ast.FunctionDef] = {}
+        self._definitions: dict[str, ast.stmt] = {}
 
     def frames(
         self, number: int, values: Sequence[Sequence[Any]], slots: Sequence[Any]
@@ -42,7 +44,7 @@ class Resumer:
             tree = self._tree(frame.function, slots)
             _, source, function = self._sources[frame.function]
             names = tuple(name for name in frame.names if not name.startswith(AGAIN))
-            functions = tuple(name[len(AGAIN) :] for name in frame.names if name.startswith(AGAIN))
+            again = tuple(self._definition(name, slots) for name in frame.names if name.startswith(AGAIN))
             pairs = zip(frame.names, given, strict=True)
             bound = tuple(
                 UNBOUND if value is NATIVE_UNBOUND else value for name, value in pairs if not name.startswith(AGAIN)
@@ -51,13 +53,22 @@ class Resumer:
                 tree,
                 frame.path,
                 names,
-                functions=functions,
+                prelude=again,
                 after_call=position < len(frames) - 1,
                 globals_dict=function.__globals__,
                 filename=source.filename,
             )
             calls.append((continuation, bound))
         return calls
+
+    def _definition(self, entry: str, slots: Sequence[Any]) -> ast.stmt:
+        """The statement that defines a nested function again; the same object every time."""
+        if entry not in self._definitions:
+            name, _, place = entry[len(AGAIN) :].partition("@")
+            number, line, column = (int(part) for part in place.split(":"))
+            found = _definition_at(self._tree(number, slots), line, column)
+            self._definitions[entry] = _named_definition(name, found)
+        return self._definitions[entry]
 
     def _tree(self, number: int, slots: Sequence[Any]) -> ast.FunctionDef:
         """The normalised tree of a function, the same object every time."""
@@ -107,6 +118,15 @@ def vars_of(cls: type, name: str) -> Any:
         if name in vars(base):
             return vars(base)[name]
     raise AttributeError(name)
+
+
+def _named_definition(name: str, found: ast.FunctionDef | ast.Lambda) -> ast.stmt:
+    if isinstance(found, ast.Lambda):
+        target = ast.copy_location(ast.Name(name, ast.Store()), found)
+        return ast.copy_location(ast.Assign([target], found), found)
+    renamed = copy.copy(found)
+    renamed.name = name
+    return renamed
 
 
 def _definition_at(tree: ast.AST, line: int, column: int) -> ast.FunctionDef | ast.Lambda:

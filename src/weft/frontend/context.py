@@ -11,10 +11,10 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from weft.frontend.continuation import definitions, rest_names
+from weft.frontend.continuation import rest_names
 from weft.frontend.inputs import Inputs, Namespace
 from weft.frontend.joins import Template
-from weft.frontend.liveness import Names, StatementPath
+from weft.frontend.liveness import Names, StatementPath, names_read
 from weft.ir.nodes import Bundle, Choice, Constant, Missing, Pack, Site, SiteFrame, SlotObject
 from weft.numpy_rules.builder import Builder
 from weft.numpy_rules.values import Array, Either, Function, Instance, Never, Operand, Scalar, Static, Tuple, Unbound
@@ -22,7 +22,7 @@ from weft.support.abi import FunctionRef
 from weft.support.errors import CompileError
 from weft.support.spans import Located, Span
 
-AGAIN = "def "  # before the name, in a frame: a nested function that is defined again
+AGAIN = "def "  # in a frame, "def name@function:line:column": a nested function that is defined again
 
 
 @dataclass(slots=True)
@@ -133,11 +133,11 @@ class Lowering:
         """The activation at its present statement with the given names."""
         known = {**self._free_variables(activation), **activation.names.outer, **activation.env}
         wanted = live | (activation.reads & (known.keys() - activation.locals))
-        again = {name for name in wanted if self._is_made_again(activation, name, known)}
+        again = {name for name in wanted if self._is_made_again(activation, known.get(name), known)}
         wanted |= {default for name in again for default in _default_names(known.get(name))}
         names = sorted(wanted - again)
         values = [self.bundle(known.get(name, Unbound()), name) for name in names]
-        names += [f"{AGAIN}{name}" for name in sorted(again)]
+        names += [f"{AGAIN}{name}@{_place(known[name])}" for name in sorted(again)]
         values += [Missing()] * len(again)
         rests = rest_names(activation.tree, activation.path)
         names += rests
@@ -145,10 +145,12 @@ class Lowering:
         return SiteFrame(activation.reference, activation.path, tuple(names), tuple(values))
 
     @staticmethod
-    def _is_made_again(activation: Activation, name: str, known: dict[str, Operand]) -> bool:
-        """Whether a name is a nested function that the continuation can define again, with the same defaults."""
-        operand = known.get(name)
-        if not isinstance(operand, Function) or len(definitions(activation.tree, name)) != 1:
+    def _is_made_again(activation: Activation, operand: Operand | None, known: dict[str, Operand]) -> bool:
+        """Whether an operand is a nested function that the continuation can define again: same names, same defaults."""
+        if not isinstance(operand, Function):
+            return False
+        free = names_read(operand.tree) & operand.home.locals
+        if operand.home is not activation and free:
             return False
         pairs = zip(operand.tree.args.defaults, operand.defaults, strict=False)
         return all(not isinstance(node, ast.Name) or known.get(node.id) == value for node, value in pairs)
@@ -197,6 +199,12 @@ class Lowering:
                 return number
         self.build.ledger.constants.append(value)
         return len(self.build.ledger.constants) - 1
+
+
+def _place(operand: Operand) -> str:
+    """Where a nested function is defined: the function it stands in, line and column."""
+    assert isinstance(operand, Function)
+    return f"{operand.home.reference}:{operand.tree.lineno}:{operand.tree.col_offset}"
 
 
 def _default_names(operand: Operand | None) -> list[str]:

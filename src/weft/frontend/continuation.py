@@ -123,19 +123,19 @@ def build_continuation(
     after_call: bool,
     globals_dict: dict[str, Any],
     filename: str,
-    functions: tuple[str, ...] = (),
+    prelude: tuple[ast.stmt, ...] = (),
 ) -> FunctionType:
     """A function with parameters `names` that runs `tree` from the statement at `path` on.
 
     `names` include `rest_names(tree, path)`. A name whose value is `UNBOUND` has no value; a local name that is not
     among them has none yet. With `after_call` the statement has made its call, and a last parameter is what it gave.
-    `functions` are names of nested functions that are defined again first, rather than handed over.
+    `prelude` comes first: definitions of nested functions, which are made again rather than handed over.
     Raises ValueError where the function or the statements on the path cannot be resumed.
     """
     # `from __future__ import annotations` leaves its mark in the globals.
     is_future = globals_dict.get("annotations") is __future__.annotations
     flags = __future__.annotations.compiler_flag if is_future else 0
-    code = _continuation_code(tree, path, names, functions, after_call, filename, flags)
+    code = _continuation_code(tree, path, names, prelude, after_call, filename, flags)
     given = {_RESUME: _resume, _UNBOUND: UNBOUND}
     cells = tuple(CellType(given[name]) for name in code.co_freevars)
     return FunctionType(code, globals_dict, tree.name, None, cells)
@@ -146,7 +146,7 @@ def _continuation_code(
     tree: ast.FunctionDef,
     path: StatementPath,
     names: tuple[str, ...],
-    functions: tuple[str, ...],
+    prelude: tuple[ast.stmt, ...],
     after_call: bool,
     filename: str,
     flags: int,
@@ -162,7 +162,7 @@ def _continuation_code(
         stores: list[ast.expr] = [ast.Name(name, ast.Store()) for name in others]
         prologue.append(ast.If(ast.Constant(value=False), [ast.Assign(stores, ast.Constant(value=None))], []))
     prologue += [_unbind(name) for name in names if not name.startswith(_REST)]
-    prologue += [_definition(tree, name) for name in functions]
+    prologue += prelude
     parameters = [*names, _VALUE] if after_call else list(names)
     function = _function(tree.name, parameters, [*prologue, *rest, ast.Pass()])
     outer = _function("__weft_make", [_RESUME, _UNBOUND], [function])
@@ -172,24 +172,6 @@ def _continuation_code(
     compiled = compile(module, filename, "exec", flags=flags, dont_inherit=True)
     code = _inner_code(_inner_code(compiled))
     return code.replace(co_qualname=tree.name)
-
-
-def definitions(tree: ast.FunctionDef, name: str) -> list[ast.stmt]:
-    """The statements that define a nested function of that name."""
-    found: list[ast.stmt] = []
-    for node in own_nodes(tree):
-        match node:
-            case ast.FunctionDef(name=own) | ast.Assign(targets=[ast.Name(id=own)], value=ast.Lambda()) if own == name:
-                found.append(node)
-            case _:
-                pass
-    return found
-
-
-def _definition(tree: ast.FunctionDef, name: str) -> ast.stmt:
-    """The only definition of a nested function: made again, it sees the names of the continuation."""
-    (found,) = definitions(tree, name)
-    return found
 
 
 def run_frames(frames: Sequence[tuple[Callable[..., Any], Sequence[Any]]]) -> Any:

@@ -1,0 +1,45 @@
+"""Compiled programs under the address and undefined-behaviour sanitizers: other tests again, in a process of their own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.codegen.test_sanitizers import library
+
+ROOT = Path(__file__).parents[2]
+SELECTED = {
+    "layouts": ("tests/kernels/test_forms.py", "test_layouts and float64 and not nbody"),
+    "sizes": ("tests/kernels/test_forms.py", "not test_layouts and float64 and not nbody"),
+    "attacks": ("tests/end_to_end/test_attacks.py", ""),
+    "guards": ("tests/end_to_end/test_guards.py", ""),
+}
+
+
+@pytest.mark.sanitizer
+@pytest.mark.slow
+@pytest.mark.skipif("WEFT_SANITIZE" in os.environ, reason="this is the run under the sanitizers")
+@pytest.mark.parametrize("name", SELECTED)
+def test_nothing_to_complain_about(name: str, tmp_path: Path) -> None:
+    asan, ubsan = library("libasan.so"), library("libubsan.so")
+    if not asan or not ubsan:
+        pytest.skip("gcc has no sanitizers here")
+    path, words = SELECTED[name]
+    environment = {
+        **os.environ,
+        "LD_PRELOAD": f"{asan} {ubsan}",
+        "ASAN_OPTIONS": "detect_leaks=0:allocator_may_return_null=1",
+        "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1",
+        "WEFT_SANITIZE": "1",
+        "WEFT_CACHE_DIR": str(tmp_path),
+        "WEFT_COMPILE_TIMEOUT": "600",
+    }
+    choice = ["-k", words] if words else []
+    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", path, *choice]
+    result = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, (result.stdout + result.stderr)[-6000:]
+    assert " passed" in result.stdout
