@@ -88,6 +88,12 @@ def test_compiled_call_agrees_with_numpy(functions: ModuleType, number: int, ent
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         expected = function(*(argument(node, position) for position, node in enumerate(nodes)))
-        result = compiled(*(argument(node, position) for position, node in enumerate(nodes)))
+        try:
+            result = compiled(*(argument(node, position) for position, node in enumerate(nodes)))
+        except weft.CompileError as refusal:
+            if refusal.code != "E138":  # a view that cannot be returned as NumPy returns it: Python does
+                raise
+            result = weft.program(function)(*(argument(node, position) for position, node in enumerate(nodes)))
+            assert result.flags.writeable == expected.flags.writeable
 
     assert_same(result, expected)
