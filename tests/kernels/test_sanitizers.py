@@ -1,4 +1,4 @@
-"""Compiled programs under the address and undefined-behaviour sanitizers: other tests again, in a process of their own."""
+"""Compiled programs under the address and undefined-behaviour sanitizers: other tests again, in another process."""
 
 from __future__ import annotations
 
