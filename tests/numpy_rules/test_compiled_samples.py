@@ -93,7 +93,8 @@ def test_compiled_call_agrees_with_numpy(functions: ModuleType, number: int, ent
         except weft.CompileError as refusal:
             if refusal.code != "E138":  # a view that cannot be returned as NumPy returns it: Python does
                 raise
-            result = weft.program(function)(*(argument(node, position) for position, node in enumerate(nodes)))
+            in_python: Any = weft.program(function)
+            result = in_python(*(argument(node, position) for position, node in enumerate(nodes)))
             assert result.flags.writeable == expected.flags.writeable
 
     assert_same(result, expected)
