@@ -120,10 +120,27 @@ def _texts(func: FunctionType) -> Iterator[list[str]]:
         kept = by_code(func.__code__) if by_code is not None else None
         if kept:
             yield kept
+    if filename == "<stdin>":
+        yield from _typed_blocks()
     if filename == "<string>":
         command = _command_text(getattr(sys, "orig_argv", []))
         if command is not None:
             yield io.StringIO(command + "\n").readlines()
+
+
+def _typed_blocks() -> Iterator[list[str]]:
+    """Definitions typed at Python's prompt, the latest first, from the history that its line editor keeps."""
+    history: Any = sys.modules.get("readline")
+    if history is None:
+        return
+    typed = [history.get_history_item(number + 1) or "" for number in range(history.get_current_history_length())]
+    for start in reversed(range(len(typed))):
+        if not typed[start].startswith(("def ", "@")):
+            continue
+        stop = start + 1
+        while stop < len(typed) and (typed[stop].startswith((" ", "\t")) or typed[stop - 1].startswith("@")):
+            stop += 1
+        yield [f"{line}\n" for line in typed[start:stop]]
 
 
 def _command_text(argv: Sequence[str]) -> str | None:
@@ -153,7 +170,7 @@ def _is_pseudo_file(filename: str) -> bool:
 def _missing_reason(filename: str) -> str:
     if filename == "<stdin>":
         version = f"{sys.version_info.major}.{sys.version_info.minor}"
-        return f"Python {version} keeps no source of what is typed at its prompt; IPython and Python 3.13 do"
+        return f"Python {version} keeps no source of what is typed at its prompt, and its history does not have it"
     if _is_pseudo_file(filename):
         return f"its code was made from a string ({filename}), and the string was not kept in linecache"
     return f"its file {filename} cannot be read"
