@@ -16,6 +16,7 @@ from typing import Any, cast
 import numpy as np
 
 from weft.driver.options import Options
+from weft.support.abi import pack_order
 
 VERSION = "0.1.0"
 
@@ -56,7 +57,8 @@ def type_key(value: Any) -> Any:
         flags = value.flags
         layout = "C" if flags.c_contiguous else "F" if flags.f_contiguous else "S"
         ones = tuple(extent == 1 for extent in value.shape)
-        return ("array", value.dtype.str, ones, layout, flags.aligned, flags.writeable)
+        order = pack_order(value.shape, value.strides)[0] if layout == "S" else 0
+        return ("array", value.dtype.str, ones, layout, order, flags.aligned, flags.writeable)
     if kind in (bool, int, float, complex) or isinstance(value, np.generic):
         return (kind.__module__, kind.__qualname__)
     if value is None or kind in (str, bytes):

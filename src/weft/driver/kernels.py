@@ -21,7 +21,7 @@ from weft.driver.fingerprints import function_fingerprint, same_array
 from weft.runtime.cache import Cache, Entry
 from weft.runtime.constants import NotDecodable, NotEncodable, decode_constant, encode_constant
 from weft.runtime.native import load_kernel
-from weft.support.abi import ArgKind, ArgSpec, KernelInfo, Slot, SlotKind
+from weft.support.abi import ArgKind, ArgSpec, KernelInfo, Slot, SlotKind, pack_order
 
 _MAX_ENTRIES = 4  # programs that differ only in what they find in globals, attributes or static arguments
 _PYTHON = {
@@ -100,6 +100,7 @@ def _array_fits(spec: ArgSpec, array: Any) -> bool:
         and array.ndim == spec.ndim
         and ones == spec.ones
         and layout
+        and (not spec.order or pack_order(array.shape, array.strides)[0] == spec.order)
         and flags.aligned
         and (flags.writeable or not spec.written)
     )

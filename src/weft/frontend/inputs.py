@@ -20,7 +20,7 @@ from weft.ir.exprs import Value, const, index, python_const
 from weft.ir.nodes import Container, Layout, Storage, full_view
 from weft.numpy_rules.builder import Builder
 from weft.numpy_rules.values import Array, Instance, Operand, Scalar, Static, Tuple, Unbound
-from weft.support.abi import MAX_EXTENT, MAX_RANK, ArgKind, ArgSpec, Slot, SlotKind
+from weft.support.abi import MAX_EXTENT, MAX_RANK, ArgKind, ArgSpec, Slot, SlotKind, pack_order
 
 _PYTHON_SCALARS: dict[type, tuple[ArgKind, ScalarType]] = {
     bool: (ArgKind.PY_BOOL, PY_BOOL),
@@ -173,14 +173,18 @@ class Inputs:
         layout = "S" if self.any_strides and example.ndim else layout
         ones = sum(1 << axis for axis, extent in enumerate(example.shape) if extent == 1)
         twin = self._twin(number, example)
+        turned = layout == "S" and not self.any_strides
+        code, order = pack_order(example.shape, example.strides) if turned else (0, ())
         self.args[number] = ArgSpec(
-            ArgKind.ARRAY, dtype=dtype.value, ndim=example.ndim, layout=layout, ones=ones, same_as=twin
+            ArgKind.ARRAY, dtype=dtype.value, ndim=example.ndim, layout=layout, ones=ones, same_as=twin, order=code
         )
         if twin >= 0:
             return self.operands[twin]
         shape = tuple(self.build.extent(f"{name}_{axis}", one=extent == 1) for axis, extent in enumerate(example.shape))
         self.build.ledger.entry.update(*(extent.values for extent in shape))
         unique = name if name not in self.build.ledger.containers else f"{name}.{self.build.new_id()}"
+        if order:
+            self.build.ledger.orders[unique] = order
         container = Container(unique, dtype, shape, Storage.ARGUMENT, Layout(layout), slot=number)
         self.build.ledger.containers[unique] = container
         return Array(full_view(container), dtype)

@@ -120,7 +120,7 @@ def _arg(source: Source) -> ArgSpec:
             fields["written"] = True
         elif source.accept("same", "as"):
             fields["same_as"] = source.integer()
-        elif source.token.text in ("ones", "length"):
+        elif source.token.text in ("ones", "length", "order"):
             word = source.word("a field")
             fields[word] = source.integer()
         elif source.accept("value"):

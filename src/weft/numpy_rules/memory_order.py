@@ -4,7 +4,7 @@ in:   the views a new array is made from
 out:  its axes from slowest to fastest
 
 NumPy has three ways to tell, and all of them show in the strides of the result. Strides are known here only by rank:
-which axis of a view is slower. Axes of an array argument that is neither C nor Fortran contiguous count as in C order.
+which axis of a view is slower. For an argument of any strides that is part of the variant (`ArgSpec.order`).
 """
 
 from __future__ import annotations
@@ -86,10 +86,13 @@ def _verdict(pairs: Iterable[tuple[tuple[int, int], tuple[int, int]]]) -> bool |
 def _weights(build: Builder, view: View, rank: int) -> Weights:
     """A number per axis of the result, larger for slower ones; views of lower rank have no leading axes."""
     container = build.container(view.container)
+    order = build.ledger.orders.get(view.container)
     weights: Weights = [_STILL] * rank
     lead = rank - view.rank
     for dimension, axis in enumerate(view.axes):
         slow = dimension + 1 if container.layout is Layout.F else container.rank - dimension
+        if order:
+            slow = container.rank - order.index(dimension)
         for position, (number, _) in enumerate(axis.terms):
             if view.shape[number] is not _ONE:
                 weights[lead + number] = max(weights[lead + number], (slow, -position))

@@ -172,7 +172,7 @@ def _arg_words(arg: ArgSpec) -> list[int]:
         arg.ones,
         int(arg.written),
         arg.same_as,
-        arg.length,
+        arg.order if is_array else arg.length,
     ]
 
 

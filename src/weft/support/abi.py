@@ -81,6 +81,19 @@ class ArgSpec(NamedTuple):
     same_as: int = -1  # ARRAY: earlier slot that is the very same array (pointer, shape, strides)
     value: Any = None  # STATIC, OBJECT: an encoded constant, see `encode_constant` in runtime
     length: int = 0  # TUPLE
+    order: int = 0  # ARRAY with layout "S": its axes from slowest to fastest (`pack_order`); 0: any
+
+
+def pack_order(shape: tuple[int, ...], strides: tuple[int, ...]) -> tuple[int, tuple[int, ...]]:
+    """The order of axes in memory, slowest first, as a number (four bits each, below a leading 1) and as it is."""
+    axes = tuple(sorted(range(len(shape)), key=lambda axis: -abs(strides[axis])))
+    repeated = any(stride == 0 and extent != 1 for stride, extent in zip(strides, shape, strict=True))
+    if repeated or not 1 < len(axes) < MAX_RANK:  # a repeated axis has no place in the order: C order then
+        return 0, ()
+    code = 1
+    for axis in reversed(axes):
+        code = code << 4 | axis
+    return code, axes
 
 
 class RecipeOp(IntEnum):

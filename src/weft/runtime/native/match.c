@@ -14,7 +14,7 @@ typedef struct {
     int kind, dtype, ndim, flags, same_as; /* flags: NumPy's that must be set */
     int written, array;                    /* array: number among the ARRAY slots */
     uint32_t ones;
-    int64_t length;
+    int64_t length;                        /* TUPLE: items; ARRAY: the order of its axes (pack_order), 0: any */
     PyObject *value;                       /* STATIC: the value, OBJECT: the class */
 } arg_record;
 typedef struct {
@@ -176,12 +176,27 @@ static int check_scalar(const arg_record *arg, PyObject *object, weft_value *val
 }
 
 /* ---------------------------------------------------------------- arrays */
+/* From the slowest axis to the fastest, strides do not grow; axes of length 1 do not count. */
+static int in_order(const arg_record *arg, const PyArrayObject *array)
+{
+    int64_t last = INT64_MAX;
+    for (int64_t code = arg->length; code > 1; code >>= 4) {
+        int axis = (int)(code & 15);
+        int64_t stride = array->strides[axis] < 0 ? -array->strides[axis] : array->strides[axis];
+        if (array->shape[axis] == 1) continue;
+        if (stride > last) return 0;
+        last = stride;
+    }
+    return 1;
+}
+
 static int array_fits(const arg_record *arg, PyObject *object)
 {
     if (Py_TYPE(object) != numpy.array_type) return 0;
     const PyArrayObject *array = (const PyArrayObject *)object;
     return array->ndim == arg->ndim && (array->flags & arg->flags) == arg->flags &&
-           array->descr->type_num == dtypes[arg->dtype].type_num && array->descr->byteorder != FOREIGN_BYTE_ORDER;
+           array->descr->type_num == dtypes[arg->dtype].type_num && array->descr->byteorder != FOREIGN_BYTE_ORDER &&
+           in_order(arg, array);
 }
 
 /* Copies the shape and strides, checks the extents, finds the address range; returns 0 when the array does not fit. */
