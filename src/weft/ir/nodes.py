@@ -170,7 +170,7 @@ Bundle: TypeAlias = Expr | View | Constant | SlotObject | Pack | Choice | Missin
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Alloc:
-    """Give memory to a TRANSIENT container, until the end of the region it stands in. Contents are undefined."""
+    """Give memory to a TRANSIENT container, contents undefined: until its region ends, longer where a REF holds it."""
 
     container: str
     site: int

@@ -389,13 +389,3 @@ def _cast_warns(source: DType, target: DType) -> bool:
 def fill(build: Builder, shape: tuple[Index, ...], dtype: DType, value: Expr, name: str = "t") -> Array:
     """A new array with one value everywhere."""
     return map_elements(build, (Scalar(value),), shape, dtype, lambda args: cast(args[0], dtype), name=name)
-
-
-def always(condition: Expr) -> bool:
-    """Whether a condition is the constant true."""
-    return isinstance(condition, Const) and bool(condition.value)
-
-
-def is_bool(expr: Expr) -> bool:
-    """Whether an expression is a NumPy or Python bool."""
-    return expr.type.dtype is NP_BOOL.dtype
