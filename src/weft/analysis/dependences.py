@@ -1,0 +1,381 @@
+"""The legality core: every pass asks here, and an answer that is not a proof is "no".
+
+in:   nodes of a program, the facts in force where they stand
+out:  the dependences between them (flow, anti, output): pairs of accesses, at least one of which writes, that may meet
+      on an element in the instances asked about; containment of subsets; proofs of conditions
+
+`docs/legality.md` works through examples. Three instances matter:
+- `between(a, b)`: any point of a against any point of b: may the two change places?
+- `carried(loop)`: two different iterations of a loop: may they run in any order?
+- `elsewhere(a, b)`: two maps at two different points: may they become one map?
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterator as Generator
+from dataclasses import dataclass, replace
+from enum import Enum
+
+from weft.analysis.conditions import Clause, clause_implies, clauses_of
+from weft.analysis.effects import Access, Effects, Iterator, effects_of
+from weft.analysis.facts import Constraint, Facts, constraints_of
+from weft.analysis.integer_sets import Instance, Points, Solver, System, Term
+from weft.analysis.memory import Memory
+from weft.analysis.ranges import is_nonnegative
+from weft.ir.exprs import Expr, Index, Value, index
+from weft.ir.nodes import Container, Loop, Map, Node, Program, Region, Site, Storage
+from weft.ir.traverse import all_nodes, bundle_views, leaving_bundles
+
+
+class Kind(Enum):
+    """Why two accesses may not change places: the earlier one first."""
+
+    FLOW = "flow"  # a write, then a read of it
+    ANTI = "anti"  # a read, then a write over it
+    OUTPUT = "output"  # two writes
+
+
+ALL_KINDS = frozenset(Kind)
+
+
+@dataclass(frozen=True, slots=True)
+class Dependence:
+    """Two accesses that may meet: `source` comes first."""
+
+    kind: Kind
+    source: Access
+    sink: Access
+
+
+class Legality:
+    """The questions. One per pass and program; the solver with its answers lives as long as the compile."""
+
+    def __init__(
+        self,
+        program: Program,
+        solver: Solver,
+        kinds: frozenset[Kind] = ALL_KINDS,
+        containers: Mapping[str, Container] | None = None,
+    ) -> None:
+        self.memory = Memory(program.containers if containers is None else containers)
+        self.solver = solver
+        self.kinds = kinds
+        self.shown = _shown_at_sites(program.body)
+
+    # ---- dependences ----
+
+    def between(self, first: Node | Sequence[Node], second: Node | Sequence[Node], facts: Facts) -> list[Dependence]:
+        """What keeps `second` from being done before `first`, or beside it, at any points."""
+        with self.solver.timed():
+            left, right = effects_of(first, facts.definitions), effects_of(second, facts.definitions)
+            return self._dependences(left, right, facts, _anything)
+
+    def independent(self, first: Node | Sequence[Node], second: Node | Sequence[Node], facts: Facts) -> bool:
+        """Whether two runs of nodes may change places: no dependence, and no write that Python sees crosses an exit."""
+        return not self.between(first, second, facts) and not self.crosses_exit(first, second)
+
+    def crosses_exit(self, first: Node | Sequence[Node], second: Node | Sequence[Node]) -> bool:
+        """Whether one may leave the program while the other writes what Python would see there."""
+        left, right = effects_of(first), effects_of(second)
+        return (left.leaves and self.observable_writes(right)) or (right.leaves and self.observable_writes(left))
+
+    def observable_writes(self, effects: Effects) -> bool:
+        """Whether Python may see what it writes: in an argument, or where the program leaves through a site."""
+        return any(self.is_observable(access.container) for access in effects.writes)
+
+    def is_observable(self, container: str) -> bool:
+        """Whether Python may see a container before the program returns."""
+        if self.memory.is_observable(container):
+            return True
+        return any(self.memory.may_overlap(container, other) for other in self.shown)
+
+    def carried(self, loop: Loop, facts: Facts) -> list[Dependence]:
+        """What one iteration of a loop does to a later one. `facts` are those where the loop stands.
+
+        Memory that the body allocates is its own in every iteration.
+        """
+        with self.solver.timed():
+            effects = effects_of(loop, facts.definitions)
+            shared = tuple(access for access in effects.accesses if access.container not in effects.allocates)
+            own = replace(effects, accesses=shared)
+            return self._dependences(own, own, facts, _later(loop))
+
+    def elsewhere(self, first: Map, second: Map, facts: Facts) -> list[Dependence]:
+        """What two maps of one rank do to each other at different points: in their way of becoming one map."""
+        with self.solver.timed():
+            left, right = effects_of(first, facts.definitions), effects_of(second, facts.definitions)
+            pairs = [(index(p), index(q)) for p, q in zip(first.params, second.params, strict=True)]
+            return self._dependences(left, right, facts, _different(pairs))
+
+    def _dependences(self, left: Effects, right: Effects, facts: Facts, relation: _Relation) -> list[Dependence]:
+        rebound = left.binds | right.binds
+        extents = self.extents_of(rebound)
+        found: list[Dependence] = []
+        for source in left.accesses:
+            for sink in right.accesses:
+                kind = _kind(source, sink)
+                if kind is None or kind not in self.kinds:
+                    continue
+                if not self.memory.may_overlap(source.container, sink.container, facts.apart):
+                    continue
+                pair = _Pair(
+                    source,
+                    sink,
+                    left.varying | extents | own_values(source),
+                    right.varying | extents | own_values(sink),
+                )
+                if self._may_meet(pair, facts, relation, rebound):
+                    found.append(Dependence(kind, source, sink))
+        return found
+
+    def extents_of(self, refs: Iterable[str]) -> frozenset[Value]:
+        """The values that the binding of refs defines."""
+        shapes = (self.memory.containers[name].shape for name in refs)
+        return frozenset(value for shape in shapes for extent in shape for value in extent.values)
+
+    def _may_meet(self, pair: _Pair, facts: Facts, relation: _Relation, rebound: frozenset[str]) -> bool:
+        """Whether two accesses may touch one element, in instances that stand in a relation."""
+        self.solver.work.questions += 1
+        source, sink = pair.source, pair.sink
+        if source.container != sink.container or source.whole or sink.whole or source.container in rebound:
+            self.solver.work.quick += 1
+            return True
+        quickly = relation.quickly(pair)
+        if quickly is not None:
+            self.solver.work.quick += 1
+            return quickly
+        system = System()
+        first, second = Instance(pair.left, 0), Instance(pair.right, 1)
+        for a, b in zip(source.index, sink.index, strict=True):
+            system.equal((a, first), (b, second))
+        self._within(system, source, first)
+        self._within(system, sink, second)
+        for pairs in relation.orders(first, second):
+            system.less(*pairs)
+        return self.solver.may_hold(system, facts.constraints)
+
+    def _within(self, system: System, access: Access, instance: Instance) -> None:
+        """The iterators are in their ranges, the conditions around hold, and the element exists."""
+        for constraint in _domain(access):
+            if constraint.equal:
+                system.zero(constraint.index, instance)
+            else:
+                system.nonnegative(constraint.index, instance)
+        container = self.memory.containers[access.container]
+        if container.storage is Storage.REF:
+            return  # its extents are those of one binding
+        for coordinate, extent in zip(access.index, container.shape, strict=True):
+            if coordinate.constant is None:
+                system.nonnegative(coordinate, instance)
+                system.nonnegative(extent - coordinate - 1, instance)
+
+    # ---- subsets ----
+
+    def contains(self, outer: Access, inner: Access, facts: Facts, varying: frozenset[Value] = frozenset()) -> bool:
+        """Whether every element `inner` touches is provably touched by `outer`, whatever the values outside are."""
+        with self.solver.timed():
+            self.solver.work.questions += 1
+            if outer.container != inner.container or outer.whole or inner.whole or outer.conditions:
+                return False
+            around, part = _points(outer, varying), _points(inner, varying)
+            if around is None or part is None:
+                return False
+            return self.solver.contains(around, part, facts.constraints)
+
+    def same(self, left: Access, right: Access, facts: Facts) -> bool:
+        """Whether two accesses provably touch the same elements."""
+        return self.contains(left, right, facts) and self.contains(right, left, facts)
+
+    def intersect(self, left: Access, right: Access, facts: Facts) -> bool:
+        """Whether two accesses may touch a common element."""
+        if not self.memory.may_overlap(left.container, right.container, facts.apart):
+            return False
+        with self.solver.timed():
+            pair = _Pair(left, right, own_values(left), own_values(right))
+            return self._may_meet(pair, facts, _anything, frozenset())
+
+    # ---- conditions ----
+
+    def proves(self, condition: Expr, facts: Facts) -> bool:
+        """Whether a condition provably holds: of each of its clauses the facts imply an alternative."""
+        return all(self._proves_one(clause, facts) for clause in clauses_of(condition))
+
+    def _proves_one(self, clause: Clause, facts: Facts) -> bool:
+        atoms = [atom for atom in clause if isinstance(atom, Constraint)]
+        if len(clause) > 1 and any(clause_implies(known, clause) for known in facts.alternatives):
+            return True
+        return any(self.holds(atom, facts) for atom in atoms)
+
+    def holds(self, constraint: Constraint, facts: Facts) -> bool:
+        """Whether a constraint follows from the facts."""
+        wanted = constraint.index.substitute(facts.definitions)
+        if constraint.equal:
+            return self.is_nonnegative(wanted, facts) and self.is_nonnegative(-wanted, facts)
+        return self.is_nonnegative(wanted, facts)
+
+    def is_nonnegative(self, polynomial: Index, facts: Facts) -> bool:
+        """Whether a polynomial is never negative under the facts."""
+        self.solver.work.questions += 1
+        if is_nonnegative(polynomial) or any(
+            not fact.equal and is_nonnegative(polynomial - fact.index) for fact in facts.constraints
+        ):
+            self.solver.work.quick += 1
+            return True
+        with self.solver.timed():
+            system = System()
+            system.nonnegative(-polynomial - 1, None)
+            return not self.solver.may_hold(system, facts.constraints)
+
+
+def _shown_at_sites(body: Region) -> frozenset[str]:
+    return frozenset(
+        view.container
+        for node in all_nodes(body)
+        if isinstance(node, Site)
+        for bundle in leaving_bundles(node)
+        for view in bundle_views(bundle)
+        if view.container
+    )
+
+
+# ---- relations between instances ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Pair:
+    source: Access
+    sink: Access
+    left: frozenset[Value]
+    right: frozenset[Value]
+
+
+@dataclass(frozen=True, slots=True)
+class _Relation:
+    """How the instances of a question relate. `forced` are pairs of polynomials that are known to differ."""
+
+    orders: Callable[[Instance, Instance], list[list[tuple[Term, Term]]]]
+    forced: tuple[tuple[Index, Index], ...] = ()
+    later: int = 0  # the sign of the step, where the second instance is a later iteration of a loop
+
+    def quickly(self, pair: _Pair) -> bool | None:
+        """An answer that needs no sets: True if they meet (or may well), False if they cannot, None if unknown."""
+        varying = pair.left | pair.right
+        for a, b in zip(pair.source.index, pair.sink.index, strict=True):
+            if (a - b).constant not in (None, 0) and a.values.isdisjoint(varying) and b.values.isdisjoint(varying):
+                return False  # two different constants
+        if not self.forced:
+            return None
+        if all(_separates(pair, left, right) for left, right in self.forced):
+            return False
+        return True if self._is_shift(pair, varying) else None
+
+    def _is_shift(self, pair: _Pair, varying: frozenset[Value]) -> bool:
+        """Whether the indices differ by a constant shift along whole unit steps: then neighbours meet.
+
+        Only where the ranges are symbolic: those of a few known iterations may end before the shift does.
+        """
+        iterators = pair.source.iterators + pair.sink.iterators
+        if pair.source.conditions or pair.sink.conditions:
+            return False
+        if any(abs(i.step.constant or 0) != 1 or (i.stop - i.start).constant is not None for i in iterators):
+            return False
+        names = {value: left for left, right in self.forced for value in right.values}
+        shifted = False
+        for a, b in zip(pair.source.index, pair.sink.index, strict=True):
+            moving = [(monomial, c) for monomial, c in a.terms if not varying.isdisjoint(monomial)]
+            distance = (a - b.substitute(names)).constant
+            if distance is None or len(moving) > 1 or (moving and abs(moving[0][1]) != 1):
+                return False
+            if self.later and moving and moving[0][0] == tuple(self.forced[0][0].values):
+                shifted |= distance * moving[0][1] * self.later > 0
+            elif not self.later:
+                shifted |= distance != 0 and bool(moving)
+        return shifted
+
+
+def _separates(pair: _Pair, left: Index, right: Index) -> bool:
+    """One axis is indexed by the very thing that differs, plus the same invariant on both sides."""
+    for a, b in zip(pair.source.index, pair.sink.index, strict=True):
+        rest, other = a - left, b - right
+        if rest is other and rest.values.isdisjoint(pair.left | pair.right):
+            return True
+    return False
+
+
+_anything = _Relation(lambda _a, _b: [])
+
+
+def _later(loop: Loop) -> _Relation:
+    """The second instance is a later iteration."""
+    position, step = index(loop.var), loop.step.constant
+
+    def orders(first: Instance, second: Instance) -> list[list[tuple[Term, Term]]]:
+        up = ((position, first), (position, second))
+        down = ((position, second), (position, first))
+        if step is None:
+            return [[up, down]]
+        return [[down if step < 0 else up]]
+
+    sign = 0 if step is None else 1 if step > 0 else -1
+    return _Relation(orders, ((position, position),), sign)
+
+
+def _different(pairs: list[tuple[Index, Index]]) -> _Relation:
+    """The points differ in some coordinate."""
+
+    def orders(first: Instance, second: Instance) -> list[list[tuple[Term, Term]]]:
+        options: list[tuple[Term, Term]] = []
+        for left, right in pairs:
+            options += [((left, first), (right, second)), ((right, second), (left, first))]
+        return [options]
+
+    return _Relation(orders, tuple(pairs))
+
+
+def _kind(source: Access, sink: Access) -> Kind | None:
+    if source.writes and sink.writes:
+        return None if source.conflict and source.conflict == sink.conflict else Kind.OUTPUT
+    if source.writes:
+        return Kind.FLOW
+    return Kind.ANTI if sink.writes else None
+
+
+# ---- domains --------------------------------------------------------------------------------------------------------
+
+
+def _domain(access: Access) -> Generator[Constraint]:
+    for iterator in access.iterators:
+        step = iterator.step.constant
+        if step is None:
+            continue
+        value = index(iterator.value)
+        low, high = (iterator.start, iterator.stop - 1) if step > 0 else (iterator.stop + 1, iterator.start)
+        yield Constraint(value - low)
+        yield Constraint(high - value)
+        if abs(step) > 1:
+            yield Constraint(value - iterator.start - index(_turn(iterator)) * step, equal=True)
+    for condition, truth in access.conditions:
+        yield from constraints_of(condition, truth)
+
+
+def own_values(access: Access) -> frozenset[Value]:
+    """The variables that belong to an access itself: its iterators, and the turns of those with a step."""
+    own = {iterator.value for iterator in access.iterators}
+    own |= {_turn(iterator) for iterator in access.iterators if abs(iterator.step.constant or 1) > 1}
+    return frozenset(own)
+
+
+def _turn(iterator: Iterator) -> Value:
+    return Value(-1000 - iterator.value.id, "turn", iterator.value.type)
+
+
+def _points(access: Access, varying: frozenset[Value]) -> Points | None:
+    if any(iterator.step.constant is None for iterator in access.iterators):
+        return None
+    return Points(access.index, own_values(access) | varying, tuple(_domain(access)))
+
+
+def names_of(dependences: Iterable[Dependence]) -> list[str]:
+    """The containers on which nodes meet."""
+    return sorted({dependence.sink.container for dependence in dependences})

@@ -1,0 +1,54 @@
+"""Which containers may share memory.
+
+in:   the containers of a program; pairs of refs that are known to be apart
+out:  `roots`: the arguments and transients whose memory a container may be; `may_overlap` for two of them
+
+Two arguments never overlap unless they are one container: the dispatcher sends every other call to Python. A ref may be
+any of its `may_alias`, an alias is its base.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from weft.ir.nodes import Container, Storage
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """The memory of a program's containers."""
+
+    containers: Mapping[str, Container]
+    _roots: dict[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]], compare=False, repr=False)
+
+    def roots(self, name: str) -> frozenset[str]:
+        """The containers with memory of their own that a container may stand for."""
+        found = self._roots.get(name)
+        if found is None:
+            found = self._roots[name] = frozenset(self._search(name))
+        return found
+
+    def _search(self, name: str) -> Iterable[str]:
+        visited: set[str] = set()
+        pending = [name]
+        while pending:
+            current = pending.pop()
+            container = self.containers.get(current)
+            if current in visited or container is None:
+                continue
+            visited.add(current)
+            if container.storage is Storage.REF:
+                pending += container.may_alias
+            elif container.storage is Storage.ALIAS:
+                pending.append(container.base)
+            else:
+                yield current
+
+    def may_overlap(self, left: str, right: str, apart: frozenset[frozenset[str]] = frozenset()) -> bool:
+        """Whether an element of one may be an element of the other."""
+        return frozenset((left, right)) not in apart and not self.roots(left).isdisjoint(self.roots(right))
+
+    def is_observable(self, name: str) -> bool:
+        """Whether Python may see it: it is, or may be, an argument."""
+        return any(self.containers[root].storage is Storage.ARGUMENT for root in self.roots(name))
