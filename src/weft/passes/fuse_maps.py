@@ -1,0 +1,162 @@
+"""Maps over the same points become one.
+
+before:  map (p) in [0:n] { write T[p] = exp(A[p]) }
+         map (q) in [0:n] { write B[q] = multiply(T[q], C[q]) }
+after:   map (p) in [0:n] { t = exp(A[p]); write T[p] = t; write B[p] = multiply(t, C[p]) }
+
+Legal when no point of one depends on a different point of the other, and the later map may move up to the earlier one
+(or that one down) past what stands between. Worth it when they share a container: what one has loaded or computed, the
+other need not load. A temporary that nobody else reads is then dead.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from weft.analysis.facts import Constraint, Facts
+from weft.analysis.uses import read_by, written_by
+from weft.ir.exprs import Expr, Value
+from weft.ir.nodes import Alloc, Map, Node, Program, Region, Tasklet
+from weft.ir.substitution import with_fresh_values
+from weft.ir.traverse import all_nodes, values_used_in
+from weft.passes.base import Bench, Session, rewrite_regions
+from weft.passes.tasklets import explicit, is_plain, tidy
+
+# A map looks for a partner among so many before it.
+LOOK_BACK = 12
+# More reads, lets and writes than this in one body do not fit the registers.
+LARGEST = 160
+
+
+@dataclass(frozen=True, slots=True)
+class FuseMaps:
+    """Merge maps over equal ranges."""
+
+    name: ClassVar[str] = "fuse-maps"
+
+    def run(self, program: Program, session: Session) -> Program:
+        """The program with fewer maps."""
+        bench = Bench(self.name, program, session)
+        return rewrite_regions(bench, lambda region, facts: _fuse(region, facts, bench))
+
+
+def _fuse(region: Region, facts: Facts, bench: Bench) -> Region:
+    nodes = list(region.nodes)
+    known = [facts]  # the facts before each node
+    position = 0
+    changed = False
+    while position < len(nodes):
+        node = nodes[position]
+        if isinstance(node, Map) and is_plain(node):
+            partner = _partner(nodes, position, known, bench)
+            if partner is not None:
+                nodes, position = _joined(nodes, partner, position, bench)
+                known = known[: position + 1]
+                changed = True
+                continue
+        known.append(known[-1].after(node))
+        position += 1
+    return Region(tuple(nodes)) if changed else region
+
+
+def _joined(nodes: list[Node], partner: tuple[int, bool], position: int, bench: Bench) -> tuple[list[Node], int]:
+    """The nodes with two maps made one, and where to go on."""
+    number, up = partner
+    first, second = nodes[number], nodes[position]
+    assert isinstance(first, Map)
+    assert isinstance(second, Map)
+    fused = _merge(first, second, bench)
+    between = nodes[number + 1 : position]
+    bench.note("two maps over the same points are one", second, done=True)
+    middle = [fused, *between] if up else [*between, fused]
+    return [*nodes[:number], *middle, *nodes[position + 1 :]], number
+
+
+def _partner(nodes: list[Node], position: int, known: list[Facts], bench: Bench) -> tuple[int, bool] | None:
+    """The map to merge with, and whether this one moves up to it (otherwise that one comes down)."""
+    node = nodes[position]
+    assert isinstance(node, Map)
+    facts = known[position]
+    seen = 0
+    for number in range(position - 1, -1, -1):
+        other = nodes[number]
+        if not isinstance(other, Map):
+            continue
+        seen += 1
+        if seen > LOOK_BACK:
+            return None
+        if not _alike(other, node, facts, bench) or not _share(other, node):
+            continue
+        meeting = bench.legality.elsewhere(other, node, facts)
+        if meeting:
+            first = meeting[0]
+            bench.note(
+                f"two maps stay apart: {first.kind.value} dependence on {first.sink.container}", node, done=False
+            )
+            continue
+        direction = _direction(nodes, number, position, facts, bench)
+        if direction is not None:
+            return number, direction
+    return None
+
+
+def _alike(first: Map, second: Map, facts: Facts, bench: Bench) -> bool:
+    """Whether two maps are plain, not too large, and over the same points."""
+    if len(first.params) != len(second.params) or not is_plain(first) or _size(first) + _size(second) > LARGEST:
+        return False
+    for (a, b), (c, d) in zip(first.ranges, second.ranges, strict=True):
+        for left, right in ((a, c), (b, d)):
+            if left is right:
+                continue
+            if (left - right).constant is not None:
+                return False
+            if not bench.legality.holds(Constraint(left - right, equal=True), facts):
+                return False
+    return True
+
+
+def _share(first: Map, second: Map) -> bool:
+    return not _touched(first).isdisjoint(_touched(second))
+
+
+def _touched(node: Map) -> set[str]:
+    found: set[str] = set()
+    for inner in node.body.nodes:
+        found.update(read_by(inner))
+        found.update(written_by(inner))
+    return found
+
+
+def _size(node: Map) -> int:
+    return sum(
+        len(inner.reads) + len(inner.lets) + len(inner.writes)
+        for inner in all_nodes(node.body)
+        if isinstance(inner, Tasklet)
+    )
+
+
+def _direction(nodes: list[Node], number: int, position: int, facts: Facts, bench: Bench) -> bool | None:
+    """True if the later map may move up, False if the earlier one may move down, None if neither."""
+    between = nodes[number + 1 : position]
+    first, second = nodes[number], nodes[position]
+    defined = frozenset[Value]().union(*(bench.defines(node) for node in between))
+    used = values_used_in(Region((second,)))
+    ask = bench.legality.independent
+    if defined.isdisjoint(used) and all(not _allocates(node, second) and ask(node, second, facts) for node in between):
+        return True
+    if all(not _allocates(node, first) and ask(first, node, facts) for node in between):
+        return False
+    return None
+
+
+def _allocates(node: Node, user: Node) -> bool:
+    return isinstance(node, Alloc) and isinstance(user, Map) and node.container in _touched(user)
+
+
+def _merge(first: Map, second: Map, bench: Bench) -> Map:
+    left, right = explicit(first, bench), explicit(second, bench)
+    bindings: dict[Value, Expr] = dict(zip(right.params, left.params, strict=True))
+    body = with_fresh_values(right.body.nodes, bench.number, bindings)
+    joined = replace(left, body=Region((*left.body.nodes, *body)), span=second.span or first.span)
+    return tidy(joined, bench)

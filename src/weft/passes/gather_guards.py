@@ -1,0 +1,120 @@
+"""Guards of later statements move up to the earliest site from which Python could start again.
+
+before:  site 2 {a}; t = a + 1; site 3 {a, t}; guard n == m else site 3; b = t * c
+after:   site 2 {a}; guard n == m else site 2; t = a + 1; site 3 {a, t}; b = t * c
+
+Between the site and the place of the guard nothing is written that Python can see, neither in arguments nor in what the
+site shows, so starting again from the earlier site gives the same; the statements in between run again, in Python. What
+they compute no longer leaves with a failing guard, so it need not be stored. A guard that needs values computed in
+between stays where it is, and takes the earlier site only if nothing in between can warn: it would warn twice.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import ClassVar
+
+from weft.analysis.effects import effects_of
+from weft.analysis.facts import Facts
+from weft.ir.exprs import Value, values_in
+from weft.ir.nodes import Alloc, Elementwise, Guard, Map, MatMul, Node, Program, Reduce, Region, Scan, Site, Tasklet
+from weft.ir.traverse import all_nodes, bundle_views, leaving_bundles
+from weft.passes.base import Bench, Session, rewrite_nodes, rewrite_regions
+
+
+@dataclass(frozen=True, slots=True)
+class GatherGuards:
+    """Evaluate guards early, at the earliest site that still holds."""
+
+    name: ClassVar[str] = "gather-guards"
+
+    def run(self, program: Program, session: Session) -> Program:
+        """The program with its guards gathered."""
+        bench = Bench(self.name, program, session)
+        return drop_sites(rewrite_regions(bench, lambda region, facts: _gather(region, facts, bench)))
+
+
+def drop_sites(program: Program) -> Program:
+    """The program without the sites that no guard and no allocation names, where they show an array of the program's.
+
+    The others cost nothing, and a later pass may need one in front of a loop.
+    """
+    named = {node.site for node in all_nodes(program.body) if isinstance(node, Guard | Alloc)}
+
+    def rule(node: Node) -> tuple[Node, ...] | None:
+        return () if isinstance(node, Site) and node.number not in named and _shown(node) else None
+
+    body = rewrite_nodes(program.body, rule)
+    return program if body is program.body else replace(program, body=body)
+
+
+@dataclass(slots=True)
+class _Open:
+    """A site to which the program can still be taken back from here."""
+
+    number: int
+    end: int  # where its guards end
+    shown: frozenset[str]
+    defined: set[Value] = field(default_factory=set[Value])
+    may_warn: bool = False
+
+
+def _gather(region: Region, _facts: Facts, bench: Bench) -> Region:
+    nodes: list[Node] = []
+    current: _Open | None = None
+    for node in region.nodes:
+        match node:
+            case Site():
+                nodes.append(node)
+                if current is None:
+                    current = _Open(node.number, len(nodes), _shown(node))
+            case Guard() if current is not None:
+                _place_guard(nodes, node, current, bench)
+            case Alloc() if current is not None:
+                nodes.append(node if node.site == current.number else replace(node, site=current.number))
+            case _:
+                nodes.append(node)
+                if current is not None and not _note(node, current, bench):
+                    current = None
+    return region if tuple(nodes) == region.nodes else Region(tuple(nodes))
+
+
+def _shown(site: Site) -> frozenset[str]:
+    return frozenset(
+        view.container for bundle in leaving_bundles(site) for view in bundle_views(bundle) if view.container
+    )
+
+
+def _place_guard(nodes: list[Node], guard: Guard, current: _Open, bench: Bench) -> None:
+    if values_in(guard.condition).isdisjoint(current.defined):
+        nodes.insert(current.end, replace(guard, site=current.number))
+        current.end += 1
+        if guard.site != current.number:
+            bench.note(f"checked early: {guard.reason}", done=True)
+    elif not current.may_warn and guard.site != current.number:
+        nodes.append(replace(guard, site=current.number))
+    else:
+        nodes.append(guard)
+
+
+def _note(node: Node, current: _Open, bench: Bench) -> bool:
+    """Take a node into account; False if Python could see what it writes."""
+    current.defined |= bench.defines(node)
+    current.may_warn |= any(_warns(inner) for inner in all_nodes(Region((node,))))
+    memory = bench.legality.memory
+    for access in effects_of(node).writes:
+        if memory.is_observable(access.container):
+            return False
+        if any(memory.may_overlap(access.container, other) for other in current.shown):
+            return False
+    return True
+
+
+def _warns(node: Node) -> bool:
+    match node:
+        case Tasklet(lets=lets):
+            return any(let.warn >= 0 for let in lets)
+        case Map() | Elementwise() | Reduce() | Scan() | MatMul():
+            return node.warn >= 0
+        case _:
+            return False
