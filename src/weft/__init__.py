@@ -14,7 +14,14 @@ from typing import TYPE_CHECKING, Any
 from weft.driver.fingerprints import VERSION as __version__  # noqa: N811  (the name tools look for)
 from weft.driver.options import config
 from weft.driver.program import Program, program
-from weft.support.errors import CompileError, FallbackWarning, InternalError, PerformanceWarning, WeftError
+from weft.support.errors import (
+    CompileError,
+    FallbackWarning,
+    InternalError,
+    PerformanceWarning,
+    VerificationError,
+    WeftError,
+)
 from weft.support.loops import map_domain as map  # `weft.map[0:N]` is the spelling users know
 from weft.support.loops import prange
 
@@ -42,6 +49,7 @@ __all__ = [
     "InternalError",
     "PerformanceWarning",
     "Program",
+    "VerificationError",
     "WeftError",
     "__version__",
     "bool_",

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,15 +42,24 @@ def compare_outputs(expected: Mapping[str, Any], actual: Mapping[str, Any], tole
 
 
 def compare_values(expected: Any, actual: Any, tolerance_eps: float) -> Agreement:
-    """Compare two results: type, dtype, shape, then the numbers."""
+    """Compare two results: type, dtype, shape, then the numbers; of tuples, item by item."""
     if type(expected) is not type(actual):
         return Agreement(np.inf, f"type {type(actual).__name__}, NumPy gives {type(expected).__name__}")
+    if isinstance(expected, tuple):
+        return _compare_tuples(cast("tuple[Any, ...]", expected), actual, tolerance_eps)
     left, right = np.asarray(expected), np.asarray(actual)
     if left.dtype != right.dtype:
         return Agreement(np.inf, f"dtype {right.dtype}, NumPy gives {left.dtype}")
     if left.shape != right.shape:
         return Agreement(np.inf, f"shape {right.shape}, NumPy gives {left.shape}")
     return _compare_numbers(left, right, tolerance_eps)
+
+
+def _compare_tuples(expected: tuple[Any, ...], actual: tuple[Any, ...], tolerance_eps: float) -> Agreement:
+    if len(expected) != len(actual):
+        return Agreement(np.inf, f"{len(actual)} values, NumPy gives {len(expected)}")
+    left, right = ({f"[{number}]": item for number, item in enumerate(items)} for items in (expected, actual))
+    return compare_outputs(left, right, tolerance_eps)
 
 
 def _compare_numbers(left: NDArray[Any], right: NDArray[Any], tolerance_eps: float) -> Agreement:

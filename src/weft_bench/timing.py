@@ -32,8 +32,15 @@ def time_interleaved(
     functions: Sequence[Callable[..., Any]], make_arguments: Callable[[], Inputs], repetitions: int
 ) -> list[float]:
     """The median seconds of each function; all of them have run before."""
+    return [median(times) for times in time_every_run(functions, make_arguments, repetitions)]
+
+
+def time_every_run(
+    functions: Sequence[Callable[..., Any]], make_arguments: Callable[[], Inputs], repetitions: int
+) -> list[list[float]]:
+    """The seconds of each function in every turn; a turn runs all of them, on fresh arguments made outside the time."""
     seconds: list[list[float]] = [[] for _ in functions]
     for _ in range(repetitions):
         for function, times in zip(functions, seconds, strict=True):
             times.append(run_once(function, make_arguments())[1])
-    return [median(times) for times in seconds]
+    return seconds

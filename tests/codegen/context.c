@@ -1,4 +1,6 @@
-/* A context for kernels under test: memory that is counted, parallel maps in chunks from the last to the first. */
+/* A context for kernels under test: memory that is counted, parallel maps in chunks from the last to the first, or on two
+ * threads. */
+#include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +15,7 @@ typedef struct {
     int64_t polls_left;
     int32_t warnings[64]; /* flags per site */
     int64_t chunks;
+    int64_t threads;
 } test_ctx;
 
 static weft_block *test_alloc(weft_ctx *ctx, int64_t size_bytes)
@@ -61,9 +64,36 @@ static int64_t *test_extents(weft_ctx *ctx, int32_t count)
     return self->extents[self->extents_count++] = malloc(sizeof(int64_t) * (size_t)count);
 }
 
+typedef struct {
+    weft_body body;
+    void *env;
+    int64_t count, grain, next;
+} test_region;
+
+static void *test_worker(void *raw)
+{
+    test_region *region = raw;
+    for (;;) {
+        const int64_t begin = __atomic_fetch_add(&region->next, region->grain, __ATOMIC_SEQ_CST);
+        if (begin >= region->count)
+            return 0;
+        const int64_t end = begin + region->grain < region->count ? begin + region->grain : region->count;
+        region->body(region->env, begin, end);
+    }
+}
+
+/* On one thread the last chunk comes first. */
 static void test_parallel(weft_ctx *ctx, weft_body body, void *env, int64_t count, int64_t grain)
 {
     ++ctx->counters[4];
+    if (((test_ctx *)ctx)->threads > 1) {
+        test_region region = {body, env, count, grain, 0};
+        pthread_t other;
+        pthread_create(&other, 0, test_worker, &region);
+        test_worker(&region);
+        pthread_join(other, 0);
+        return;
+    }
     for (int64_t begin = (count - 1) / grain * grain; begin >= 0; begin -= grain) {
         body(env, begin, begin + grain < count ? begin + grain : count);
         ++((test_ctx *)ctx)->chunks;
@@ -93,6 +123,7 @@ test_ctx *test_open(void *const *library, int64_t allocations, int64_t polls)
     return self;
 }
 
+void test_threads(test_ctx *self, int64_t threads) { self->threads = threads; }
 int32_t test_warnings(test_ctx *self, int32_t site) { return self->warnings[site]; }
 int64_t test_live(test_ctx *self) { return self->ctx.counters[2]; }
 int64_t test_chunks(test_ctx *self) { return self->chunks; }

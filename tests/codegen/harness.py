@@ -86,6 +86,7 @@ def context_library() -> ctypes.CDLL:
     library.test_live.restype = library.test_chunks.restype = ctypes.c_int64
     for name in ("test_live", "test_chunks", "test_close"):
         getattr(library, name).argtypes = (ctypes.c_void_p,)
+    library.test_threads.argtypes = (ctypes.c_void_p, ctypes.c_int64)
     library.test_warnings.argtypes = (ctypes.c_void_p, ctypes.c_int32)
     return library
 
@@ -127,7 +128,13 @@ class Module:
     library: ctypes.CDLL
 
     def __call__(
-        self, *arguments: Any, number: int = 0, use_blas: bool = True, allocations: int = -1, polls: int = -1
+        self,
+        *arguments: Any,
+        number: int = 0,
+        use_blas: bool = True,
+        allocations: int = -1,
+        polls: int = -1,
+        threads: int = 1,
     ) -> Outcome:
         info, context = self.file.infos[number], context_library()
         table = [blas().get(name, 0) if use_blas else 0 for name in info.libraries]
@@ -136,6 +143,7 @@ class Module:
         keep = [store_argument(args[k], spec, arguments[k]) for k, spec in enumerate(info.args)]
         out = (WeftValue * max(1, info.out_count))()
         ctx = context.test_open(ctypes.addressof(pointers), allocations, polls)
+        context.test_threads(ctx, threads)
         kernel = getattr(self.library, info.symbol)
         kernel.restype = ctypes.c_int32
         try:

@@ -39,6 +39,7 @@ def arguments(name: str) -> list[Any]:
         "literals": [None],
         "scalars_only": [],
         "leaving_loops": [np.arange(6).reshape(2, 3), 4],
+        "elements": [random.random((3, 4)), random.random(4), np.array([1, 0, 3])],
         "no_array": [np.arange(3, dtype=np.int32), False],
     }
     return given_[name]

@@ -182,7 +182,7 @@ def copies(a):
 
 @TABLE.add(lambda: (np.asfortranarray(f8(3, 4)), f8(3, 4)), lambda: (f8(4, 3).T, np.asfortranarray(f8(3, 4))))
 def order_of_results(a, b):
-    return a + 1, a * a, a + b, b + a, np.empty_like(a) * 0 == 0, -a.T
+    return a + 1, a * a, a + b, b + a, np.ones_like(a) * 0 == 0, -a.T
 
 
 # ---------------------------------------------------------------- reductions

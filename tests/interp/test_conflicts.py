@@ -39,6 +39,15 @@ MEETING = [
     ("write B[0] resolve add = 1.0:f8\n%a.4: f8 = B[0]", r"B\[0\]"),
     ("write A[%i.3] = 0.0:f8\n%a.4: f8 = M[0, 0]", r"(A\[0\].*M\[0, 0\]|M\[0, 0\].*A\[0\])"),
     ("reduce add B[0] = A[:] axes (0)", r"writes view of B at \[\]"),
+    (
+        "reduce add B[0] = elements at (%j.4: py_int) over [%n.1] {\n%a.5: f8 = A[%j.4]\nyield %a.5\n} axes (0)",
+        r"writes view of B at \[\]",
+    ),
+    (
+        "reduce add A[:] = elements at (%j.4: py_int, %k.5: py_int) over [%n.1, 2] {\n%a.6: f8 = A[0]\nyield %a.6\n}"
+        " axes (1)",
+        r"reduce \(%j.4\): iteration .* (reads|writes) (view of )?A",
+    ),
     ("%a.4: f8 = A[%i.3]\nelementwise B[:] at (%j.5: py_int) {\nyield %a.4\n}", r"view of B at \[\d\]"),
 ]
 
@@ -51,6 +60,7 @@ def test_iterations_that_meet_are_reported(body: str, message: str, seed: int) -
 
 
 APART = [
+    "reduce add B[%i.3] = elements at (%j.4: py_int) over [%n.1] {\n%a.5: f8 = B[%i.3]\nyield %a.5\n} axes (0)",
     "write B[%i.3] = 1.0:f8",
     "%a.4: f8 = A[0]\nwrite B[%i.3] = %a.4",
     "%a.4: f8 = A[%i.3]\nwrite A[%i.3] = add(%a.4, 1.0:f8)",

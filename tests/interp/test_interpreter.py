@@ -74,6 +74,20 @@ def test_library_nodes(random: np.random.Generator) -> None:
     assert largest.flags.f_contiguous
 
 
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("shape", [(3, 4), (1, 0), (5, 1)])
+def test_reductions_of_what_is_never_stored(random: np.random.Generator, shape: tuple[int, int], seed: int) -> None:
+    A, x = random.standard_normal(shape), random.random(shape[1])
+    at = random.integers(0, shape[1], 6) if shape[1] else np.zeros(0, np.int64)
+
+    found = value_of(interpret(sample("elements"), [A, x, at], seed=seed))
+
+    expected = ((A * x).sum(1), np.abs(A).sum(), A[::-1].argmax(0, keepdims=True), [0, 1], bool(np.any(x[at] < 0.5)))
+    assert isinstance(found, tuple)
+    for got, wanted in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(got, wanted)
+
+
 def test_refs_swap_through_carries() -> None:
     a, b = np.zeros(3), np.zeros(3)
 

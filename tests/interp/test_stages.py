@@ -1,4 +1,4 @@
-"""The ten kernels at every stage: text form, interpreter and Python emission agree with NumPy."""
+"""The kernels at every stage: text form, interpreter and Python emission agree with NumPy."""
 
 from __future__ import annotations
 

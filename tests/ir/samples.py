@@ -346,6 +346,63 @@ array X: i4[%k.3] ref S may alias (A)
 }
 """
 
+SAMPLES["elements"] = """\
+weft-ir 1
+program elements
+slot param 0: array float64 rank 2 layout C
+slot param 1: array float64 rank 1
+slot param 2: array int64 rank 1
+warning "multiply" line 2
+warning "reduce" line 2
+size %n.1: py_int in [0, 1099511627776]
+size %m.2: py_int in [0, 1099511627776]
+size %k.3: py_int in [0, 1099511627776]
+size %l.4: py_int in [0, 1099511627776]
+array A: f8[%n.1, %m.2] argument slot 0 C
+array x: f8[%k.3] argument slot 1 S
+array at: i8[%l.4] argument slot 2 S
+array P: f8[%n.1] transient C
+array S: f8[] transient C
+array L: i8[1, %m.2] transient C
+array E: f8[2] transient C
+array C: b1[] transient C
+{
+  site 0 f0@(0) {A: slot 0, x: slot 1, at: slot 2}
+  guard logical_and(equal(%m.2, %k.3), greater(%n.1, 0)) else site 0 "sizes"
+  alloc P site 0
+  alloc S site 0
+  alloc L site 0
+  alloc E site 0
+  alloc C site 0
+  reduce add P[:] = elements at (%i.5: py_int, %j.6: py_int from 0 to %m.2 - 1) over [%n.1, %m.2] {
+    tasklet {
+      %a.7: f8 = A[%i.5, %j.6]
+      %b.8: f8 = x[%j.6]
+      %p.9: f8 = multiply(%a.7, %b.8) warn 0
+    }
+    yield %p.9
+  } axes (1) initial 0.0:f8 parallel warn 1
+  reduce add S[] = elements at (%i.10: py_int, %j.11: py_int) over [%n.1, %m.2] {
+    %a.12: f8 = A[%i.10, %j.11]
+    yield absolute(%a.12)
+  } axes (0, 1) initial 0.0:f8
+  reduce argmax L[:, :] = elements at (%i.13: py_int, %j.14: py_int) over [%n.1, %m.2] {
+    %a.15: f8 = A[%n.1 - %i.13 - 1, %j.14]
+    yield cast(%a.15): f4
+  } axes (0)
+  reduce maximum E[:] = elements at (%i.16: py_int, %j.17: py_int) over [2, 3] {
+    yield cast(%i.16 - %j.17): f8
+  } axes (1)
+  reduce logical_or C[] = elements at (%i.18: py_int) over [%l.4] {
+    %w.19: i8 = at[%i.18]
+    %k.20: py_int = cast(%w.19): py_int
+    %b.21: f8 = x[%k.20]
+    yield less(%b.21, 0.5:f8)
+  } axes (0) initial false:b1
+  return tuple(P[:], S[], L[:, :], E[:], C[])
+}
+"""
+
 
 @cache
 def sample(name: str) -> Program:

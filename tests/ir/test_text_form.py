@@ -185,3 +185,21 @@ def test_errors_say_where_and_what(old: str, new: str, message: str) -> None:
         parse_program(text.replace(old, new, 1))
 
     assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("elements at (%i.5", "elements (%i.5", "expected `[`, found `(`"),
+        ("    yield %p.9\n", "", "expected a node or `}`, found `}`"),
+        ("    yield %p.9\n", "    break\n    yield %p.9\n", "expected a tasklet or `yield`, found `break`"),
+        ("initial 0.0:f8 parallel", "initial 0.0:f8 paralel", "expected a schedule, `warn` or end of line"),
+    ],
+)
+def test_errors_in_what_is_never_stored(old: str, new: str, message: str) -> None:
+    text = SAMPLES["elements"]
+    assert old in text
+
+    with pytest.raises(IRSyntaxError) as caught:
+        parse_program(text.replace(old, new, 1))
+    assert message in str(caught.value)

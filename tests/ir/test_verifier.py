@@ -149,6 +149,21 @@ MALFORMED = [
         "at (%p.5: py_int, %q.50: py_int)",
         "one parameter per axis of the output is needed",
     ),
+    # elements that are not stored
+    ("elements", "return tuple(P[:]", "return tuple(%p.9", "%p.9 is used outside the region that defines it"),
+    ("elements", "at (%i.13: py_int, %j.14: py_int)", "at (%i.13: f8, %j.14: py_int)", "%i.13 is f8, not an int"),
+    (
+        "elements",
+        "over [%n.1, %m.2] {\n    %a.12",
+        "over [%n.1] {\n    %a.12",
+        "one parameter per axis of the elements is needed",
+    ),
+    ("elements", "over [%n.1, %m.2] {\n    %a.12", "over [%n.1, %j.11] {\n    %a.12", "%j.11 is used before it is"),
+    ("elements", "over [2, 3] {", "over [3, 3] {", "the output of a reduction has the wrong rank or shape"),
+    ("elements", "  yield %p.9", "  write E[0] = %p.9\n    yield %p.9", "a tasklet writes where elements are computed"),
+    ("elements", "yield absolute(%a.12)", "yield absolute(%i.10, %a.12): f8", "`absolute` takes 1 operands, not 2"),
+    ("elements", "%a.12: f8 = A[", "%a.12: f4 = A[", "%a.12 is f4, an element of A f8"),
+    ("elements", "multiply(%a.7, %b.8) warn 0", "multiply(%a.7, %b.8) warn 7", "there is no warning 7"),
     # regions
     ("jacobi", "    continue\n", "", "a loop body does not end with continue, break or return on every path"),
     ("jacobi", "  return constant 0\n", "", "the program does not return on every path"),

@@ -26,6 +26,22 @@ USUAL: dict[str, Sizes] = {
     "nbody": {"bodies": 9, "steps": 3},
     "nussinov": {"bases": 17},
     "triangular_solve": {"n": 12, "sides": 5},
+    "two_products": {"rows": 7, "inner": 5, "middle": 6, "columns": 4},
+    "three_products": {"rows": 6, "first": 5, "middle": 7, "second": 4, "columns": 8},
+    "normal_product": {"rows": 9, "columns": 6},
+    "biconjugate_products": {"rows": 7, "columns": 9},
+    "transposed_products": {"rows": 8, "columns": 6},
+    "summed_products": {"rows": 7, "columns": 9},
+    "rank_two_update": {"rows": 7, "columns": 5},
+    "mode_product": {"slabs": 4, "rows": 5, "basis": 6},
+    "jacobi_1d": {"points": 13, "steps": 4},
+    "heat_3d": {"depth": 5, "rows": 4, "columns": 6, "steps": 2},
+    "fdtd_2d": {"rows": 6, "columns": 8, "steps": 4},
+    "seidel_2d": {"rows": 7, "columns": 9, "steps": 3},
+    "durbin": {"n": 12},
+    "lu": {"n": 11},
+    "horizontal_diffusion": {"width": 4, "length": 5, "levels": 3},
+    "perceptron": {"batch": 4, "features": 5, "first": 7, "second": 6, "classes": 3},
 }
 COUNTS = ("steps",)  # sizes that are numbers of turns, not extents
 
@@ -35,12 +51,13 @@ def all_extents(name: str, extent: int) -> Sizes:
     return {key: value if key in COUNTS else extent for key, value in USUAL[name].items()}
 
 
-def small_sizes(name: str) -> list[Sizes]:
-    """Extents 0, 1 and 2, all of them and each one alone."""
+def small_sizes(name: str) -> tuple[list[Sizes], list[Sizes]]:
+    """Extents 0, 1 and 2 for all of them, then 0 and 1 for each one alone."""
     usual = USUAL[name]
     extents = [key for key in usual if key not in COUNTS]
-    alone = [{**usual, key: extent} for extent in (0, 1) for key in extents if len(extents) > 1]
-    return [all_extents(name, extent) for extent in (0, 1, 2)] + alone
+    sizes = (0, 1) if len(extents) <= 4 else (0,)  # every extent of 1 is a variant, and those take time
+    alone: list[Sizes] = [{**usual, key: size} for size in sizes for key in extents if len(extents) > 1]
+    return [all_extents(name, size) for size in (0, 1, 2)], alone
 
 
 # ---------------------------------------------------------------- layouts
@@ -193,6 +210,50 @@ ALIASES: dict[str, dict[str, Callable[[Inputs], Inputs]]] = {
         "X in L": part_of("X", "L", np.s_[:, 1:4]),
         "B in L": part_of("B", "L", np.s_[:, 2:5]),
     },
+    "two_products": {
+        "D is A": same("A", "D"),
+        "all one": same("A", "B", "C", "D"),
+        "C is A.T": transposed("C", "A"),
+        "D overlaps B": shifted("D", "B"),
+    },
+    "three_products": {"all one": same("A", "B", "C", "D"), "B is A.T": transposed("B", "A")},
+    "normal_product": {"x in A": part_of("x", "A", np.s_[:, 1])},
+    "biconjugate_products": {"p is r": same("p", "r"), "r in A": part_of("r", "A", 2)},
+    "transposed_products": {
+        "x is y": same("x", "y"),
+        "x is u": same("x", "u"),
+        "all one": same("x", "y", "u", "v"),
+        "u overlaps x": shifted("u", "x"),
+        "x in A": part_of("x", "A", 3),
+        "x down A": part_of("x", "A", np.s_[:, 3]),
+    },
+    "summed_products": {"A is B": same("A", "B"), "x in A": part_of("x", "A", 1)},
+    "rank_two_update": {
+        "u1 is v1": same("u1", "v1", "y"),
+        "u1 in A": part_of("u1", "A", np.s_[:, 1]),
+        "z in A": part_of("z", "A", 2),
+    },
+    "mode_product": {"M in A": part_of("M", "A", 0), "M across A": part_of("M", "A", np.s_[:, 1])},
+    "jacobi_1d": {"A is B": same("A", "B"), "B overlaps A": shifted("B", "A"), "A overlaps B": shifted("A", "B", 2)},
+    "heat_3d": {
+        "A is B": same("A", "B"),
+        "B is A.T": transposed("B", "A"),
+        "B overlaps A": shifted("B", "A"),
+    },
+    "fdtd_2d": {
+        "ey is ex.T": transposed("ey", "ex"),
+        "hz in ex": part_of("hz", "ex", np.s_[:, 1:]),
+        "hz in ey": part_of("hz", "ey", np.s_[:-1]),
+        "source in hz": part_of("source", "hz", np.s_[2, :4]),
+        "source in ey": part_of("source", "ey", np.s_[:4, 1]),
+    },
+    "seidel_2d": {
+        "source is u": same("u", "source"),
+        "source overlaps u": shifted("source", "u"),
+        "source is u.T": transposed("source", "u"),
+    },
+    "horizontal_diffusion": {"strength in field": part_of("strength", "field", np.s_[1:-3, 2:-2])},
+    "perceptron": {"one matrix": same("w1", "w2", "w3", "x"), "b1 in w1": part_of("b1", "w1", 0)},
 }
 
 
@@ -271,5 +332,76 @@ WRONG: dict[str, dict[str, Callable[[Inputs], Inputs]]] = {
         "vectors": lambda inputs: {**inputs, "X": inputs["X"][:, 0].copy(), "B": inputs["B"][:, 1].copy()},
         "one side in B": cut("B", np.s_[:, :1]),
         "sides differ": cut("B", np.s_[:, :2]),
+    },
+    "two_products": {
+        "inner extents differ": cut("B", np.s_[:-1]),
+        "middle extents differ": cut("C", np.s_[:-1]),
+        "D has one row": cut("D", np.s_[:1]),
+    },
+    "three_products": {
+        "first extents differ": cut("B", np.s_[:-1]),
+        "middle extents differ": cut("C", np.s_[:-2]),
+    },
+    "normal_product": {"shorter x": cut("x", np.s_[:-1]), "A is a vector": cut("A", 0), "x is 0-d": cut("x", 0)},
+    "biconjugate_products": {"shorter p": cut("p", np.s_[:-1]), "shorter r": cut("r", np.s_[:-1])},
+    "transposed_products": {
+        "shorter x": cut("x", np.s_[:-1]),
+        "shorter y": cut("y", np.s_[:-1]),
+        "u has one number": cut("u", np.s_[:1]),
+        "v has one number": cut("v", np.s_[:1]),
+    },
+    "summed_products": {
+        "rows differ": cut("A", np.s_[:-1]),
+        "one row": cut("B", np.s_[:1]),
+        "columns differ": cut("B", np.s_[:, :-1]),
+    },
+    "rank_two_update": {
+        "shorter u1": cut("u1", np.s_[:-1]),
+        "one number in v2": cut("v2", np.s_[:1]),
+        "one number in z": cut("z", np.s_[:1]),
+        "shorter z": cut("z", np.s_[:-1]),
+        "shorter y": cut("y", np.s_[:-1]),
+    },
+    "mode_product": {
+        "more columns": cut("M", np.s_[:-1]),
+        "one column": cut("M", np.s_[:, :1]),
+        "M is a vector": cut("M", 0),
+    },
+    "jacobi_1d": {
+        "B is shorter": cut("B", np.s_[:-1]),
+        "A has three points": cut("A", np.s_[:3]),
+        "A has one point": cut("A", np.s_[:1]),
+    },
+    "heat_3d": {
+        "B is smaller": cut("B", np.s_[:, :-1]),
+        "A has three layers": cut("A", np.s_[:3]),
+    },
+    "fdtd_2d": {
+        "ex as wide as hz": cut("ex", np.s_[:, :-1]),
+        "ey as high as hz": cut("ey", np.s_[:-1]),
+        "hz has one row": cut("hz", np.s_[:1]),
+        "source is a matrix": lambda inputs: {**inputs, "source": inputs["source"][:, None]},
+    },
+    "seidel_2d": {
+        "smaller source": cut("source", np.s_[:-2]),
+        "narrow source": cut("source", np.s_[:, :-1]),
+        "source of three columns": cut("source", np.s_[:, :3]),
+        "u is a vector": cut("u", 0),
+    },
+    "durbin": {"rank 2": lambda inputs: {"r": inputs["r"].reshape(3, 4)}, "0-d": cut("r", 0)},
+    "lu": {
+        "more rows": cut("A", np.s_[:, :-2]),
+        "more columns": cut("A", np.s_[:-2]),
+        "vector": cut("A", 0),
+    },
+    "horizontal_diffusion": {
+        "strength of one level": cut("strength", np.s_[:, :, :1]),
+        "narrow field": cut("field", np.s_[:-1]),
+    },
+    "perceptron": {
+        "other features": cut("x", np.s_[:, :-1]),
+        "one bias": cut("b1", np.s_[:1]),
+        "shorter bias": cut("b2", np.s_[:-1]),
+        "no classes": lambda inputs: {**inputs, "w3": inputs["w3"][:, :0], "b3": inputs["b3"][:0]},
     },
 }

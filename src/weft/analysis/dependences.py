@@ -90,16 +90,17 @@ class Legality:
             return True
         return any(self.memory.may_overlap(container, other) for other in self.shown)
 
-    def carried(self, loop: Loop, facts: Facts) -> list[Dependence]:
+    def carried(self, loop: Loop, facts: Facts, *, first: bool = False) -> list[Dependence]:
         """What one iteration of a loop does to a later one. `facts` are those where the loop stands.
 
-        Memory that the body allocates is its own in every iteration.
+        Memory that the body allocates is its own in every iteration. With `first`, one dependence is enough.
         """
         with self.solver.timed():
             effects = effects_of(loop, facts.definitions)
-            shared = tuple(access for access in effects.accesses if access.container not in effects.allocates)
-            own = replace(effects, accesses=shared)
-            return self._dependences(own, own, facts, _later(loop))
+            shared = [access for access in effects.accesses if access.container not in effects.allocates]
+            shared.sort(key=lambda access: not access.writes)  # two writes are the cheapest to compare
+            own = replace(effects, accesses=tuple(shared))
+            return self._dependences(own, own, facts, _later(loop), first=first)
 
     def elsewhere(self, first: Map, second: Map, facts: Facts) -> list[Dependence]:
         """What two maps of one rank do to each other at different points: in their way of becoming one map."""
@@ -108,7 +109,9 @@ class Legality:
             pairs = [(index(p), index(q)) for p, q in zip(first.params, second.params, strict=True)]
             return self._dependences(left, right, facts, _different(pairs))
 
-    def _dependences(self, left: Effects, right: Effects, facts: Facts, relation: _Relation) -> list[Dependence]:
+    def _dependences(
+        self, left: Effects, right: Effects, facts: Facts, relation: _Relation, *, first: bool = False
+    ) -> list[Dependence]:
         rebound = left.binds | right.binds
         extents = self.extents_of(rebound)
         found: list[Dependence] = []
@@ -127,6 +130,8 @@ class Legality:
                 )
                 if self._may_meet(pair, facts, relation, rebound):
                     found.append(Dependence(kind, source, sink))
+                    if first:
+                        return found
         return found
 
     def extents_of(self, refs: Iterable[str]) -> frozenset[Value]:
@@ -268,7 +273,15 @@ class _Relation:
             return None
         if all(_separates(pair, left, right) for left, right in self.forced):
             return False
-        return True if self._is_shift(pair, varying) else None
+        return True if self._stands_still(pair) or self._is_shift(pair, varying) else None
+
+    def _stands_still(self, pair: _Pair) -> bool:
+        """Whether an access is the same in all iterations of a loop: if it happens twice, it meets itself."""
+        if not self.later or pair.source != pair.sink or pair.source.conditions:
+            return False
+        bounds = [bound for i in pair.source.iterators[1:] for bound in (i.start, i.stop, i.step)]
+        variable = self.forced[0][0].values
+        return all(variable.isdisjoint(part.values) for part in (*pair.source.index, *bounds))
 
     def _is_shift(self, pair: _Pair, varying: frozenset[Value]) -> bool:
         """Whether the indices differ by a constant shift along whole unit steps: then neighbours meet.

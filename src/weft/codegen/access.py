@@ -15,13 +15,13 @@ from weft.ir.nodes import Container, Layout, Memlet, Storage, View
 
 def is_strided(container: Container) -> bool:
     """Whether its strides are variables, in bytes."""
-    if container.storage is Storage.REF:
-        return True
-    return container.storage is Storage.ARGUMENT and container.layout is Layout.STRIDED
+    return container.storage in (Storage.ARGUMENT, Storage.REF) and container.layout is Layout.STRIDED
 
 
 def stride_name(kernel: Kernel, container: Container, axis: int) -> str:
-    """The C variable with a byte stride."""
+    """The C variable with a byte stride; the stride itself where it is known to be that of an element."""
+    if (container.name, axis) in kernel.unit_axes:
+        return str(container.dtype.itemsize)
     return f"{kernel.pointer(container.name)}_s{axis}"
 
 

@@ -13,10 +13,8 @@ from weft.codegen.c_types import literal
 from weft.codegen.scalars import Operand
 from weft.codegen.support_functions import SupportFunctions
 from weft.ir.dtypes import DType
-from weft.ir.ops import OPS
+from weft.ir.ops import OPS, OVERFLOWING, may_warn
 
-_DIVISIONS: Final = frozenset(("floor_divide", "remainder", "fmod"))
-_OVERFLOWING: Final = frozenset(("add", "subtract", "multiply", "negative", "absolute"))
 _BY_SECOND: Final = frozenset(("divide", "floor_divide"))  # infinite by a second operand of zero: divide, else overflow
 _BY_FIRST: Final = frozenset(("power", "reciprocal"))
 
@@ -33,23 +31,6 @@ _EXACT_ON_COMPLEX: Final = frozenset(
 _INT32_LOW: Final = {DType.FLOAT32: -(2.0**31), DType.FLOAT64: math.nextafter(-(2.0**31) - 1, 0.0)}
 
 
-def may_warn(name: str, source: DType, result: DType, *, lone: bool = False) -> bool:
-    """Whether NumPy can give a RuntimeWarning for the operation on these types."""
-    if lone and source.kind in "iu" and name in _OVERFLOWING:
-        return True
-    if name == "cast":
-        return (source.kind in "fc" and result.kind in "iu") or narrows(source, result)
-    if source.kind in "biu":
-        return name in _DIVISIONS or name == "reciprocal"
-    return bool(OPS[name].warns) and not (name == "absolute" and source.kind == "f")
-
-
-def narrows(source: DType, result: DType) -> bool:
-    """A cast to single precision, which may overflow."""
-    single = (DType.FLOAT32, DType.COMPLEX64)
-    return source.kind in "fc" and result in single and source not in single
-
-
 def flags_are_exact(name: str, source: DType, result: DType) -> bool:
     """Whether the processor's flags can be trusted around this operation."""
     if name == "cast":
@@ -62,15 +43,22 @@ def flags_are_exact(name: str, source: DType, result: DType) -> bool:
 
 
 def check(
-    support: SupportFunctions, name: str, result: Operand, operands: tuple[Operand, ...], *, lone: bool = False
+    support: SupportFunctions,
+    name: str,
+    result: Operand,
+    operands: tuple[Operand, ...],
+    *,
+    lone: bool = False,
+    cold: bool = False,
 ) -> str:
     """A C expression with the WEFT_FP_ bits of an operation whose texts are plain names; "" where there are none.
 
-    `lone`: an operator on NumPy scalars, which, unlike one on arrays, also tells when integers overflow.
+    `lone`: an operator on NumPy scalars, which, unlike one on arrays, also tells when integers overflow. `cold`: it
+    hardly ever runs.
     """
     source = operands[0].dtype
     texts = [x.text for x in operands]
-    if lone and source.kind in "iu" and name in _OVERFLOWING:
+    if lone and source.kind in "iu" and name in OVERFLOWING:
         return _check_overflow(support, name, source, texts)
     if not may_warn(name, source, result.dtype):
         return ""
@@ -81,7 +69,8 @@ def check(
     if result.dtype is not source:  # the absolute value of a complex number
         finite = support.need("isfinite", source)
         return f"({finite}({texts[0]}) & (__builtin_fabs({result.text}) == __builtin_inf()) ? WEFT_FP_OVERFLOW : 0)"
-    function = support.need("check_unary" if len(operands) == 1 else "check_binary", source)
+    need = support.need_apart if cold else support.need
+    function = need("check_unary" if len(operands) == 1 else "check_binary", source)
     return f"{function}({result.text}, {', '.join(texts)}, {_infinite(name, source, texts)})"
 
 

@@ -10,30 +10,42 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from weft.codegen.c_types import c_type, literal
-from weft.codegen.checks import check, may_warn
+from weft.codegen.checks import check
 from weft.codegen.kernel import Kernel
+from weft.codegen.late_checks import LateChecks
 from weft.codegen.scalars import Operand
 from weft.ir.dtypes import DType
 from weft.ir.exprs import Const, Expr, Index, Monomial, Op, Value
+from weft.ir.ops import may_warn
 
 _LONGEST = 100
 _ATOM = re.compile(r"[A-Za-z_]\w*|[\d.]+(LL|f)?")
 
 
-def emit_expr(kernel: Kernel, expr: Expr, flags: str | None = None, *, lone: bool = False) -> str:
-    """The expression as C text; lines with its parts may be written before."""
-    return emit_exprs(kernel, (expr,), flags, lone=lone)[0]
+@dataclass(frozen=True, slots=True)
+class Noting:
+    """Where operations note their warnings: all of them, or `only` some; at once, or `late`.
 
-
-def emit_exprs(kernel: Kernel, exprs: Sequence[Expr], flags: str | None = None, *, lone: bool = False) -> list[str]:
-    """Several expressions, with their common parts computed once.
-
-    `flags` collects the warnings; `lone` says that they are those of operators on NumPy scalars.
+    `lone`: operators on NumPy scalars, which, unlike those on arrays, also tell when integers overflow.
     """
+
+    variable: str
+    only: frozenset[Op] | None = None
+    late: LateChecks | None = None
+    lone: bool = False
+
+
+def emit_expr(kernel: Kernel, expr: Expr) -> str:
+    """The expression as C text; lines with its parts may be written before."""
+    return emit_exprs(kernel, (expr,))[0]
+
+
+def emit_exprs(kernel: Kernel, exprs: Sequence[Expr], noting: Noting | None = None) -> list[str]:
+    """Several expressions, with their common parts computed once."""
     uses: dict[Expr, int] = {}
     for expr in exprs:
         _count(expr, uses)
-    rendering = _Rendering(kernel, uses, flags, lone)
+    rendering = _Rendering(kernel, uses, noting)
     return [rendering.text(expr) for expr in exprs]
 
 
@@ -50,8 +62,7 @@ def _count(expr: Expr, uses: dict[Expr, int]) -> None:
 class _Rendering:
     kernel: Kernel
     uses: dict[Expr, int]
-    flags: str | None
-    lone: bool
+    noting: Noting | None
     done: dict[Expr, str] = field(default_factory=dict[Expr, str])
 
     def text(self, expr: Expr) -> str:
@@ -71,27 +82,33 @@ class _Rendering:
     def _operation(self, expr: Op) -> str:
         kernel, result = self.kernel, expr.type.dtype
         operands = tuple(Operand(self.text(arg), arg.type.dtype, arg.type.python) for arg in expr.args)
-        if self._is_checked(expr):
+        noting = self.noting
+        if noting is not None and _is_checked(expr, noting):
             operands = tuple(self._atom(operand) for operand in operands)
             name = kernel.bind(kernel.scalars().apply(expr.name, operands, result), c_type(result))
-            found = check(kernel.support, expr.name, Operand(name, result), operands, lone=self.lone)
-            kernel.line(f"{self.flags} |= {found};")
+            late = noting.late is not None and noting.late.accepts(expr)
+            cold = late or kernel.rewritten is not None
+            found = check(kernel.support, expr.name, Operand(name, result), operands, lone=noting.lone, cold=cold)
+            if noting.late is not None and late:
+                noting.late.add(expr, name, f"{noting.variable} |= {found};")
+            else:
+                kernel.line(f"{noting.variable} |= {found};")
             return name
         text = kernel.scalars().apply(expr.name, operands, result)
         if self.uses[expr] > 1 or len(text) > _LONGEST:
             return kernel.bind(text, c_type(result))
         return text
 
-    def _is_checked(self, expr: Op) -> bool:
-        if self.flags is None or expr.type.python:
-            return False
-        source, result = expr.args[0].type.dtype, expr.type.dtype
-        return may_warn(expr.name, source, result, lone=self.lone)
-
     def _atom(self, operand: Operand) -> Operand:
         if _ATOM.fullmatch(operand.text):
             return operand
         return Operand(self.kernel.bind(operand.text, c_type(operand.dtype)), operand.dtype, operand.python)
+
+
+def _is_checked(expr: Op, noting: Noting) -> bool:
+    if expr.type.python or (noting.only is not None and expr not in noting.only):
+        return False
+    return may_warn(expr.name, expr.args[0].type.dtype, expr.type.dtype, lone=noting.lone)
 
 
 # ---- index polynomials ----------------------------------------------------------------------------------------------

@@ -1,22 +1,35 @@
 """Floating-point warnings of whole nests.
 
-A nest of operations whose flags can be trusted reads the processor's flags after it has run; every other one notes the
-warnings of its operations in a variable (`checks.py`). A nest of operations that never warn does neither.
+The processor's flags tell for nothing whether any operation of a nest may have warned. There are these ways:
+
+- exact: all that the nest computes belongs to one site and raises just the flags NumPy reports. They are read after it.
+- filter: the flags are read after the nest, and only if some are up it runs again, in a cold function that checks
+  every operation by itself (`checks.py`) and writes nothing. What raises no flag is checked in the first run.
+- saved: a plain map that overwrites what it reads does so in strips, and keeps the old contents of one strip
+  (`strips.py`).
+- check: every operation notes its warnings. The last resort in a map.
+- collect: scalar code and nests of nests. Operations look whether their results are finite (`late_checks.py`), and the
+  nests inside choose ways of their own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from enum import Enum, auto
 
-from weft.codegen.checks import flags_are_exact, may_warn, narrows
-from weft.codegen.kernel import Flags, Kernel
-from weft.ir.exprs import Expr, Op, Value, values_in
-from weft.ir.nodes import Branch, Elementwise, Loop, Map, MatMul, Node, Reduce, Region, Scan, Tasklet, While
-from weft.ir.ops import OPS
+from weft.codegen.kernel import Flags, Kernel, Watch
+from weft.codegen.nest_operations import NestOperations, nest_operations
+from weft.codegen.outlining import Outlined, emit_environment, outline
+from weft.codegen.replays import Saved, is_closed, replay_writes, saved_elements
+from weft.ir.exprs import Value
+from weft.ir.nodes import Elementwise, Loop, Map, MatMul, Node, Reduce, Scan, Schedule, Tasklet
+from weft.ir.traverse import all_nodes, inner_regions
 
 _KINDS = {"d": "DIVIDE", "o": "OVERFLOW", "i": "INVALID"}
+
+Nest = Map | Loop
 
 
 def report(kernel: Kernel, flags: str, site: int) -> None:
@@ -29,17 +42,30 @@ def report(kernel: Kernel, flags: str, site: int) -> None:
 
 
 @contextmanager
-def hardware_flags(kernel: Kernel, site: int, kinds: str, pinned: Iterable[Value] = ()) -> Generator[None]:
-    """Report at `site` which of the kinds ("d", "o", "i") the code inside raises."""
-    if site < 0 or not kinds:
+def hardware_flags(kernel: Kernel, site: int, kinds: str) -> Generator[None]:
+    """Report at `site` which of the kinds ("d", "o", "i") the code inside raises.
+
+    Inside a nest whose flags are read at its end they are left standing.
+    """
+    if site < 0 or not kinds or (kernel.flags is not None and kernel.flags.mode is Watch.FILTER):
         yield
         return
-    for value in pinned:  # computed before the flags are cleared, whatever it raises
-        kernel.line(f'__asm__ volatile("" : : "g"({kernel.value(value)}));')
-    kernel.line(f"{kernel.support.machine('fp_clear')}();")
+    clear_flags(kernel)
     yield
     raised = kernel.bind(raised_flags(kernel, kinds), "int32_t", "raised")
     report(kernel, raised, site)
+
+
+def clear_flags(kernel: Kernel, pinned: Iterable[Value] = ()) -> None:
+    """Clear the processor's flags. What is pinned is computed before, whatever it raises."""
+    for value in pinned:
+        if kernel.is_defined(value):
+            _pin(kernel, value)
+    kernel.line(f"{kernel.support.machine('fp_clear')}();")
+
+
+def _pin(kernel: Kernel, value: Value) -> None:
+    kernel.line(f'__asm__ volatile("" : : "g"({kernel.value(value)}));')
 
 
 def raised_flags(kernel: Kernel, kinds: str) -> str:
@@ -48,117 +74,200 @@ def raised_flags(kernel: Kernel, kinds: str) -> str:
     return f"{kernel.support.machine('fp_flags')}() & ({mask})"
 
 
+# ---- choosing a way -------------------------------------------------------------------------------------------------
+
+
+class Way(Enum):
+    """How a nest finds its warnings."""
+
+    NONE = auto()  # it has none, or the nest around it sees to them
+    EXACT = auto()
+    FILTER = auto()
+    SAVED = auto()
+    CHECK = auto()
+    COLLECT = auto()
+
+
 @dataclass(frozen=True, slots=True)
-class FlagPlan:
-    """How a nest finds its warnings: by the processor's flags (`kinds`), or in variables, one per site."""
+class Plan:
+    """The way of a nest, the sites it warns at, what a second run writes again, what strips save."""
 
-    site: int
-    kinds: str = ""
+    way: Way
+    sites: tuple[int, ...] = ()
+    operations: NestOperations | None = None
+    rewritten: frozenset[str] = frozenset()
+    saved: Saved | None = None
+
+
+def plan_nest(kernel: Kernel, nest: Nest) -> Plan:
+    """How a nest finds its warnings."""
+    if kernel.flags is not None and kernel.flags.mode is not Watch.COLLECT:
+        return Plan(Way.NONE)
+    if not is_closed(kernel.program, nest):
+        return Plan(Way.NONE)
+    found = nest_operations(kernel.program, nest)
+    if not found.sites:
+        return Plan(Way.NONE)
+    if _is_whole(kernel, nest):
+        if found.exact:
+            return Plan(Way.EXACT, found.sites, found)
+        if found.kinds:
+            again = _second_run(kernel, nest, found)
+            if again is not None:
+                return again
+        if isinstance(nest, Map) and is_plain(nest):
+            return Plan(Way.CHECK, found.sites, found)
+    # The maps in a loop report for themselves, as they run.
+    sites = found.scalar_sites if isinstance(nest, Loop) else found.sites
+    known = kernel.flags is not None and kernel.flags.sites.keys() >= set(sites) and not _is_parallel(nest)
+    return Plan(Way.NONE) if known or not sites else Plan(Way.COLLECT, sites, found)
+
+
+def _second_run(kernel: Kernel, nest: Nest, found: NestOperations) -> Plan | None:
+    rewritten = replay_writes(kernel.program, nest)
+    if rewritten is not None:
+        return Plan(Way.FILTER, found.sites, found, rewritten)
+    saved = saved_elements(kernel.program, nest) if isinstance(nest, Map) else None
+    return Plan(Way.SAVED, found.sites, found, saved=saved) if saved is not None else None
+
+
+def is_plain(node: Map) -> bool:
+    """Only tasklets inside, each point writing its own elements."""
+    return all(isinstance(x, Tasklet) and all(not memlet.conflict for memlet, _ in x.writes) for x in node.body.nodes)
+
+
+def _is_whole(kernel: Kernel, nest: Nest) -> bool:
+    """Whether a nest runs on one thread without anything inside that had better be a nest of its own."""
+    inside = [node for inner in inner_regions(nest) for node in all_nodes(inner)]
+    if isinstance(nest, Loop):
+        bound = any(isinstance(carry.target, str) for carry in nest.carries)
+        return not bound and not any(isinstance(x, Map | Elementwise | Reduce | Scan | MatMul) for x in inside)
+    return kernel.parallel or _is_parallel(nest) or not any(_is_parallel(node) for node in inside)
+
+
+def _is_parallel(node: Node) -> bool:
+    return isinstance(node, Map | Reduce) and node.schedule is Schedule.PARALLEL
+
+
+# ---- going it -------------------------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class WatchedNest:
+    """The text of a nest with what finds its warnings. `emit` writes the loops; it may be called twice.
+
+    In the second run `kernel.rewritten` is set, and what is not in it is not written. `variables` are those in which
+    the first run leaves its flags: int32, declared and zero before it.
+    """
+
+    kernel: Kernel
+    nest: Nest
+    emit: Callable[[], None]
+    plan: Plan = field(init=False)
     names: dict[int, str] = field(default_factory=dict[int, str])
-    pinned: tuple[Value, ...] = ()
+    raised: str = ""
+    _values: dict[int, str] = field(init=False)
+    _taken: set[str] = field(init=False)
+    _extents: dict[str, list[int]] = field(init=False)
 
-    @contextmanager
-    def collecting(self, kernel: Kernel) -> Generator[None]:
-        """The operations written inside note their warnings in the variables of the plan."""
-        outer = kernel.flags
-        sites = self.names if outer is None else outer.sites
-        kernel.flags = Flags(sites.get(self.site), sites) if sites else None
-        yield
+    def __post_init__(self) -> None:
+        kernel, self.plan = self.kernel, plan_nest(self.kernel, self.nest)
+        if self.plan.way in (Way.EXACT, Way.FILTER):
+            self.raised = kernel.names.claim("fp")
+        elif self.plan.way is not Way.NONE:
+            self.names = {site: kernel.names.claim("fp") for site in self.plan.sites}
+        self._values, self._taken = dict(kernel.value_names), set(kernel.names.taken)
+        self._extents = dict(kernel.own_extents)
+
+    @property
+    def variables(self) -> list[str]:
+        """Where the first run leaves its flags."""
+        return [self.raised] if self.raised else list(self.names.values())
+
+    def first_run(self) -> None:
+        """The nest itself."""
+        kernel, plan = self.kernel, self.plan
+        if plan.operations is None:
+            self.emit()
+            return
+        if plan.way in (Way.EXACT, Way.FILTER, Way.SAVED):
+            clear_flags(kernel, plan.operations.pinned)
+        outer, kernel.flags = kernel.flags, self._flags(plan.operations)
+        self.emit()
         kernel.flags = outer
+        if isinstance(self.nest, Loop):
+            self._pin_carries(self.nest)
+        if self.raised:
+            kernel.line(f"{self.raised} |= {raised_flags(kernel, plan.operations.kinds)};")
 
-
-def plan_flags(kernel: Kernel, node: Map) -> FlagPlan:
-    """The plan of a nest. A map inside a nest that notes its warnings uses the variables of that nest."""
-    if kernel.flags is not None:
-        return FlagPlan(node.warn)
-    exprs = list(_expressions(node.body))
-    inner = set(_sites(node.body))
-    if node.warn >= 0 and not inner and _only_tasklets(node) and all(_is_exact(expr) for expr in exprs):
-        kinds = "".join(kind for kind in "doi" if any(kind in _kinds(expr) for expr in exprs))
-        floats = {value for expr in exprs for value in values_in(expr) if value.type.dtype.kind == "f"}
-        pinned = sorted((value for value in floats if kernel.is_defined(value)), key=lambda value: value.id)
-        return FlagPlan(node.warn, kinds, {}, tuple(pinned))
-    own = {node.warn} if node.warn >= 0 and any(_warns(expr) for expr in exprs) else set[int]()
-    names = {site: kernel.declare(kernel.names.claim("fp"), "int32_t") for site in sorted(inner | own)}
-    return FlagPlan(node.warn, "", names)
-
-
-def tasklet_flags(kernel: Kernel, site: int) -> str | None:
-    """The variable in which a tasklet inside a nest notes the warnings of a let with this `warn`."""
-    if kernel.flags is None:
-        return None
-    return kernel.flags.sites.get(site) if site >= 0 else kernel.flags.default
-
-
-def _operations(expr: Expr, seen: set[Expr]) -> Iterator[Op]:
-    if isinstance(expr, Op) and expr not in seen:
-        seen.add(expr)
-        yield expr
-        for argument in expr.args:
-            yield from _operations(argument, seen)
-
-
-def _is_exact(expr: Expr) -> bool:
-    return all(
-        flags_are_exact(x.name, x.args[0].type.dtype, x.type.dtype)
-        and (x.name == "cast" or not any(argument.type.python for argument in x.args))
-        for x in _operations(expr, set())
-    )
-
-
-def _warns(expr: Expr) -> bool:
-    return any(may_warn(x.name, x.args[0].type.dtype, x.type.dtype) for x in _operations(expr, set()))
-
-
-def _kinds(expr: Expr) -> str:
-    kinds = ""
-    for x in _operations(expr, set()):
-        source, result = x.args[0].type.dtype, x.type.dtype
-        if x.name == "cast":
-            kinds += "o" if narrows(source, result) else ""
-        elif may_warn(x.name, source, result):
-            kinds += OPS[x.name].warns
-    return kinds
-
-
-def _only_tasklets(node: Map) -> bool:
-    return all(
-        (isinstance(x, Tasklet) and all(let.warn < 0 for let in x.lets))
-        or (isinstance(x, Map) and x.warn < 0 and _only_tasklets(x))
-        for x in node.body.nodes
-    )
-
-
-def _expressions(region: Region) -> Iterator[Expr]:
-    """What the tasklets of a nest compute, less the lets that warn at sites of their own."""
-    for node in region.nodes:
-        if isinstance(node, Tasklet):
-            yield from (let.expr for let in node.lets if let.warn < 0)
-            yield from (expr for _, expr in node.writes)
-        for inner in inner_regions(node):
-            yield from _expressions(inner)
-
-
-def _sites(region: Region) -> Iterator[int]:
-    for node in region.nodes:
-        match node:
-            case Tasklet(lets=lets):
-                yield from (let.warn for let in lets if let.warn >= 0)
-            case Map() | Elementwise() | Reduce() | Scan() | MatMul():
-                if node.warn >= 0:
-                    yield node.warn
+    def _flags(self, found: NestOperations) -> Flags:
+        match self.plan.way:
+            case Way.EXACT | Way.FILTER:
+                return Flags({}, Watch.FILTER, self.raised, found.unseen)
+            case Way.SAVED:
+                return Flags(self.names, Watch.FILTER, unseen=found.unseen, kinds=found.kinds, saved=self.plan.saved)
+            case Way.COLLECT:
+                outer = self.kernel.flags
+                return Flags({**(outer.sites if outer else {}), **self.names}, Watch.COLLECT)
             case _:
-                pass
-        for inner in inner_regions(node):
-            yield from _sites(inner)
+                return Flags(self.names, Watch.CHECK)
+
+    def _pin_carries(self, nest: Loop) -> None:
+        """What the nest leaves in registers is computed before the flags are read."""
+        for carry in nest.carries:
+            if self.raised and isinstance(carry.target, Value) and carry.target.type.dtype.kind == "f":
+                _pin(self.kernel, carry.target)
+
+    def settle(self, place: str = "", call: Callable[[Outlined, str], None] | None = None) -> None:
+        """After the first run: report, or find out in a second run what to report.
+
+        `place` is where the variables are, such as "env."; `call` runs a body with an environment of this name.
+        """
+        if self.plan.way is Way.EXACT:
+            report(self.kernel, f"{place}{self.raised}", self.plan.sites[0])
+        elif self.plan.way is Way.FILTER:
+            with self.kernel.block(f"if (__builtin_expect({place}{self.raised} != 0, 0))"):
+                self._second_run(call)
+        for site, name in self.names.items():
+            report(self.kernel, f"{place}{name}", site)
+
+    def _second_run(self, call: Callable[[Outlined, str], None] | None) -> None:
+        kernel = self.kernel
+        names = {site: kernel.names.claim("fp") for site in self.plan.sites}
+        flags = Flags(names, Watch.CHECK)
+        body = outline_again(kernel, flags, self.plan.rewritten, self._again)
+        if call is not None:
+            call(body, "again")
+        else:
+            emit_environment(kernel, body, "again")
+            kernel.line(f"{body.name}(&again, 0, 0);")
+        for site, name in names.items():
+            report(kernel, f"again.{name}", site)
+
+    def _again(self) -> None:
+        """The same text with the same names: they belong to another function."""
+        kernel = self.kernel
+        values, taken, extents = kernel.value_names, kernel.names.taken, kernel.own_extents
+        kernel.value_names, kernel.names.taken = dict(self._values), set(self._taken)
+        kernel.own_extents = dict(self._extents)
+        self.emit()
+        kernel.names.taken = taken | kernel.names.taken
+        kernel.value_names, kernel.own_extents = values, extents
 
 
-def inner_regions(node: Node) -> tuple[Region, ...]:
-    """The regions directly inside a node."""
-    match node:
-        case Map() | Loop() | While():
-            return (node.body,)
-        case Branch():
-            return (node.then, node.orelse)
-        case _:
-            return ()
+def outline_again(kernel: Kernel, flags: Flags, rewritten: frozenset[str], emit: Callable[[], None]) -> Outlined:
+    """A cold body that computes once more, notes the warnings of every operation, and writes only what it must."""
+    outer = kernel.flags, kernel.rewritten, kernel.unit_axes
+    kernel.flags, kernel.rewritten, kernel.unit_axes = flags, rewritten, frozenset()
+    body = outline(kernel, list(flags.sites.values()), emit, cold=True)
+    kernel.flags, kernel.rewritten, kernel.unit_axes = outer
+    return body
+
+
+def emit_watched(kernel: Kernel, nest: Nest, emit: Callable[[], None]) -> None:
+    """A nest on this thread, and what reports its warnings. `emit` writes the loops, and is called once or twice."""
+    watched = WatchedNest(kernel, nest, emit)
+    for name in watched.variables:
+        kernel.line(f"int32_t {kernel.declare(name, 'int32_t')} = 0;")
+    watched.first_run()
+    watched.settle()

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import re
+from collections import ChainMap
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from enum import Enum, auto
 
 from weft.codegen.c_types import c_type
 from weft.codegen.names import NameTable
+from weft.codegen.replays import Saved
 from weft.codegen.scalars import Scalars
 from weft.codegen.support_functions import SupportFunctions
 from weft.codegen.writer import Writer
-from weft.ir.dtypes import PY_INT
-from weft.ir.exprs import Index, Value, index
+from weft.ir.dtypes import PY_INT, ScalarType
+from weft.ir.exprs import Index, Op, Value, index
 from weft.ir.nodes import Container, Loop, Program, Region, Storage, While
 from weft.support.abi import Exit
 from weft.support.errors import InternalError
@@ -38,12 +41,28 @@ class Scope:
     blocks: list[str] = field(default_factory=list[str])
 
 
-@dataclass(slots=True)
-class Flags:
-    """Where the operations of a nest note their warnings: site -> variable. `default` is the nest's own."""
+class Watch(Enum):
+    """How the operations of a nest note their warnings."""
 
-    default: str | None
-    sites: dict[int, str] = field(default_factory=dict[int, str])
+    COLLECT = auto()  # where a result is not finite; the nests inside see to themselves
+    FILTER = auto()  # the processor's flags tell whether there were any; what they do not show goes to `suspect`
+    CHECK = auto()  # each one by itself
+
+
+@dataclass(frozen=True, slots=True)
+class Flags:
+    """Where the operations of a nest note their warnings: site -> variable.
+
+    `unseen` are the operations that a nest watched by the processor's flags notes in the variable `suspect`. `kinds`
+    and `saved` are for a nest in strips: the flags to look at, and what is kept of each strip.
+    """
+
+    sites: dict[int, str]
+    mode: Watch = Watch.CHECK
+    suspect: str = ""
+    unseen: frozenset[Op] = frozenset()
+    kinds: str = ""
+    saved: Saved | None = None
 
 
 @dataclass(slots=True)
@@ -56,7 +75,7 @@ class Kernel:
     emit_region: Callable[[Kernel, Region, Scope], None]
     names: NameTable = field(default_factory=NameTable)
     writer: Writer = field(default_factory=Writer)
-    variables: dict[str, str] = field(default_factory=dict[str, str])  # C name -> C type
+    variables: ChainMap[str, str] = field(default_factory=ChainMap[str, str])  # C name -> C type; by function
     value_names: dict[int, str] = field(default_factory=dict[int, str])
     pointers: dict[str, str] = field(default_factory=dict[str, str])  # container -> C name
     scopes: list[Scope] = field(default_factory=list[Scope])
@@ -67,6 +86,10 @@ class Kernel:
     outlined: list[str] = field(default_factory=list[str])
     libraries: list[str] = field(default_factory=list[str])
     flags: Flags | None = None
+    rewritten: frozenset[str] | None = None  # in a second run of a nest: the containers it writes again
+    unit_axes: frozenset[tuple[str, int]] = frozenset()  # container, axis: known to have the stride of an element
+    default_site: int = -1  # of operations that name none: that of the innermost map
+    bodies: int = 0
     map_depth: int = 0
     parallel: bool = False
     counter: int = 0
@@ -122,10 +145,15 @@ class Kernel:
 
     def fresh(self, name: str) -> tuple[Index, str]:
         """A loop variable of our own, as an index and as a C name."""
+        value = self.fresh_value(name, PY_INT)
+        return index(value), self.declare(self.value_names[value.id], "int64_t")
+
+    def fresh_value(self, name: str, type_: ScalarType) -> Value:
+        """A value of our own."""
         self.counter += 1
-        value = Value(-self.counter, name, PY_INT)
-        self.value_names[value.id] = self.declare(self.names.claim(name), "int64_t")
-        return index(value), self.value_names[value.id]
+        value = Value(-self.counter, name, type_)
+        self.value_names[value.id] = self.names.claim(name)
+        return value
 
     def bind(self, text: str, type_: str, wanted: str = "t") -> str:
         """A C constant of our own with the value of an expression."""

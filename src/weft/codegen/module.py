@@ -80,7 +80,7 @@ def emit_module(programs: Sequence[Program], *, symbols: Sequence[str] | None = 
 
 def _emit_program(program: Program, symbol: str, support: SupportFunctions) -> tuple[str, KernelInfo]:
     kernel = Kernel(program, symbol, support, emit_region)
-    kernel.guarded = guarded_sites(program.body)
+    kernel.guarded = guarded_sites(program)
     kernel.declare("ctx", "weft_ctx *")
     kernel.declare("args", "const weft_value *")
     kernel.writer.depth = 1

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 _KEYWORDS = """
 auto break case char const continue default do double else enum extern float for goto if inline int long register
 restrict return short signed sizeof static struct switch typedef union unsigned void volatile while asm typeof
-_Bool _Complex _Imaginary main ctx args out env raw begin end bits linux unix
+_Bool _Complex _Imaginary main ctx args out env again raw begin end bits linux unix
 int8_t int16_t int32_t int64_t uint8_t uint16_t uint32_t uint64_t
 """
 

@@ -19,7 +19,7 @@ from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 
 from weft.codegen.python_expressions import HELPERS, PythonExpressions, dtype_text
-from weft.ir.dtypes import PY_INT
+from weft.ir.dtypes import PY_INT, DType
 from weft.ir.exprs import Const, Expr, Index, Value, operands, values_in
 from weft.ir.nodes import (
     Alloc,
@@ -30,6 +30,7 @@ from weft.ir.nodes import (
     Constant,
     Container,
     Continue,
+    Elements,
     Elementwise,
     Guard,
     Layout,
@@ -225,11 +226,8 @@ def _emit_dataflow(out: _Emitter, node: Alloc | Elementwise | Reduce | Scan | Ma
 
 
 def _emit_elementwise(out: _Emitter, node: Elementwise) -> None:
-    used = [param for param in node.params if param in values_in(node.expr)]
-    if used:
-        names = [out.value(param) for param in node.params]
-        ranges = ", ".join(f"0:{out.index(extent)}" for extent in node.output.shape)
-        out.line(f"{', '.join(names)}{',' if len(names) == 1 else ''} = np.ogrid[{ranges}{',' * (len(names) == 1)}]")
+    if values_in(node.expr) & set(node.params):
+        _emit_grid(out, node.params, node.output.shape)
     uses = _count_uses(node.expr)
     for value, view in node.inputs:
         text = out.view(view, broadcast=True)
@@ -241,6 +239,13 @@ def _emit_elementwise(out: _Emitter, node: Elementwise) -> None:
     text = out.expr(node.expr, bare=True)
     out.vector = False
     out.line(f"{out.view(node.output, target=True)} = {text}")
+
+
+def _emit_grid(out: _Emitter, params: Sequence[Value], shape: Sequence[Index]) -> None:
+    """The coordinates of all points, as arrays that NumPy broadcasts."""
+    comma = "," if len(params) == 1 else ""
+    ranges = ", ".join(f"0:{out.index(extent)}" for extent in shape)
+    out.line(f"{', '.join(out.value(param) for param in params)}{comma} = np.ogrid[{ranges}{comma}]")
 
 
 def _count_uses(expr: Expr) -> dict[int, int]:
@@ -257,12 +262,12 @@ def _count_uses(expr: Expr) -> dict[int, int]:
 
 def _emit_reduce(out: _Emitter, node: Reduce) -> None:
     dtype = out.program.containers[node.output.container].dtype
-    target, source = out.view(node.output, target=True), out.view(node.input)
+    target, source = out.view(node.output, target=True), _reduced(out, node.input)
     keepdims = ", keepdims=True" if node.axes and node.output.rank == node.input.rank else ""
     if node.op in ("argmin", "argmax"):
         text = f"np.{node.op}({source}, axis={node.axes[0] if len(node.axes) == 1 else None}{keepdims})"
     else:
-        if out.program.containers[node.input.container].dtype is not dtype:
+        if _element_type(out.program, node.input) is not dtype:
             source = f"{source}.astype({dtype_text(dtype)})"
         text = f"np.{node.op}.reduce({source}, axis={node.axes}{keepdims})"
     implied = isinstance(node.initial, Const) and node.initial.value == _IDENTITIES.get(node.op)
@@ -275,6 +280,27 @@ def _emit_reduce(out: _Emitter, node: Reduce) -> None:
     out.line("else:")
     with out.indented():
         out.line(f"{target} = {text}")
+
+
+def _element_type(program: Program, source: View | Elements) -> DType:
+    return program.containers[source.container].dtype if isinstance(source, View) else source.expr.type.dtype
+
+
+def _reduced(out: _Emitter, source: View | Elements) -> str:
+    """The array that is reduced; elements that are not stored are here, which keeps the text short."""
+    if isinstance(source, View):
+        return out.view(source)
+    if source.params:
+        _emit_grid(out, source.params, source.shape)
+    out.vector = True
+    for tasklet in source.body:
+        for value, memlet in tasklet.reads:
+            out.line(f"{out.value(value)} = {out.memlet(memlet)}")
+        for let in tasklet.lets:
+            out.line(f"{out.value(let.value)} = {out.expr(let.expr)}")
+    text = f"np.broadcast_to({out.expr(source.expr)}, {out.indices(source.shape)})"
+    out.vector = False
+    return text
 
 
 def _emit_tasklet(out: _Emitter, node: Tasklet) -> None:

@@ -1,7 +1,7 @@
 """Binding: what loops carry and branches yield, and who owns which memory.
 
 A region owns one count on each block it allocates and on each REF container it binds, and releases them at its end.
-A REF container is a set of C variables: address, block, extents, byte strides.
+A REF container is a set of C variables: address, block, extents, and byte strides unless it is dense.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from weft.codegen.access import block_text, stride_name, view_data, view_strides
+from weft.codegen.access import block_text, is_strided, stride_name, view_data, view_strides
 from weft.codegen.c_types import c_type
 from weft.codegen.expressions import emit_exprs, index_text
 from weft.codegen.kernel import Kernel, Scope, bare
@@ -65,7 +65,8 @@ def _declare_reference(kernel: Kernel, target: str) -> None:
     own = _own_extents(kernel, container)
     kernel.own_extents[target] = [value.id for value in own]
     names = [kernel.new_value(value) for value in own]
-    names += [kernel.declare(stride_name(kernel, container, axis), "int64_t") for axis in range(container.rank)]
+    if is_strided(container):
+        names += [kernel.declare(stride_name(kernel, container, axis), "int64_t") for axis in range(container.rank)]
     if names:
         kernel.line(f"int64_t {', '.join(f'{name} = 0' for name in names)};")
     kernel.scopes[-1].blocks.append(f"{pointer}_block")
@@ -145,6 +146,8 @@ def _binding(kernel: Kernel, container: Container, view: View) -> list[_Assignme
         if value is not None and value.id in pending:
             pending.remove(value.id)
             parts.append(_Assignment(kernel.value(value), "int64_t", index_text(kernel, text)))
+    if not is_strided(container):
+        return parts
     for axis, stride in enumerate(view_strides(kernel, view)):
         parts.append(_Assignment(stride_name(kernel, container, axis), "int64_t", stride))
     return parts

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from typing import assert_never
 
 from weft.codegen.c_types import c_type
 from weft.codegen.exits import emit_return, emit_site
 from weft.codegen.expressions import emit_expr, index_factor, index_text
+from weft.codegen.fp_flags import emit_watched
 from weft.codegen.kernel import Kernel, Scope, bare
 from weft.codegen.nests import emit_elementwise, emit_map
 from weft.codegen.products import emit_matmul
-from weft.codegen.reductions import emit_reduce, emit_scan
+from weft.codegen.reductions import emit_reduce
 from weft.codegen.references import assign_targets, declare_carries, declare_targets, leave_to_loop, release_scope
+from weft.codegen.scans import emit_scan
 from weft.codegen.tasklets import emit_tasklet
 from weft.ir.exprs import Expr
 from weft.ir.nodes import (
@@ -30,6 +33,7 @@ from weft.ir.nodes import (
     Return,
     Scan,
     Site,
+    Storage,
     Tasklet,
     View,
     While,
@@ -114,6 +118,11 @@ def _emit_alloc(kernel: Kernel, node: Alloc) -> None:
     kernel.writer.comment(node.span)
     container = kernel.container(node.container)
     type_, pointer = c_type(container.dtype), kernel.pointer(node.container)
+    if container.storage is Storage.STACK:
+        count = math.prod(extent.constant or 0 for extent in container.shape)
+        aligned = " __attribute__((aligned(64)))" if count * container.dtype.itemsize >= 64 else ""
+        kernel.line(f"{type_} {kernel.declare(pointer, f'{type_} *')}[{max(count, 1)}]{aligned};")
+        return
     block = kernel.declare(f"{pointer}_block", "weft_block *")
     if container.rank == 0:
         kernel.line(f"weft_block *{block} = ctx->alloc(ctx, {container.dtype.itemsize});")
@@ -134,6 +143,10 @@ def _emit_alloc(kernel: Kernel, node: Alloc) -> None:
 
 
 def _emit_loop(kernel: Kernel, node: Loop) -> None:
+    emit_watched(kernel, node, lambda: _emit_iterations(kernel, node))
+
+
+def _emit_iterations(kernel: Kernel, node: Loop) -> None:
     kernel.writer.comment(node.span)
     declare_carries(kernel, node.carries)
     step = node.step.constant

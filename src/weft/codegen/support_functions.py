@@ -54,6 +54,15 @@ class SupportFunctions:
             self.functions[symbol] = text
         return symbol
 
+    def need_apart(self, name: str, dtype: DType) -> str:
+        """The same as a function that is really called: for code that hardly ever runs, and must not be long."""
+        symbol = self.need(name, dtype)
+        apart = f"{symbol}_apart"
+        if apart not in self.functions:
+            text = self.functions[symbol].replace("static inline", "__attribute__((cold, noinline)) static", 1)
+            self.functions[apart] = text.replace(symbol, apart, 1)
+        return apart
+
     def machine(self, name: str) -> str:
         """The C name of a support function that has no element type."""
         symbol = f"weft_{name}"

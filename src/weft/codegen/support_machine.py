@@ -51,9 +51,9 @@ static inline int64_t weft_bytes(int64_t itemsize, const int64_t *shape, int ran
 {
     int64_t size = itemsize, empty = 0;
     for (int axis = 0; axis < rank; ++axis)
-        empty |= shape[axis] == 0;
+        empty |= shape[axis] <= 0;
     for (int axis = 0; axis < rank && !empty; ++axis)
-        if (__builtin_mul_overflow(size, shape[axis], &size) || shape[axis] < 0)
+        if (__builtin_mul_overflow(size, shape[axis], &size))
             return -1;
     return empty ? 0 : size;
 }
@@ -64,6 +64,24 @@ static inline int64_t weft_grain(int64_t count, double points)
 {
     const int64_t parts = points >= 64.0 * 4096.0 ? 64 : (int64_t)(points / 4096.0) + 1;
     return count / parts + 1;
+}
+""",
+    # Leaves of a tree per piece: a power of two times a leaf, so that no more than 64 pieces are needed.
+    "piece": """
+static inline int64_t weft_piece(int64_t count, int64_t leaf, int64_t least)
+{
+    int64_t piece = leaf;
+    while (piece < least || (count - 1) / piece >= 64)
+        piece *= 2;
+    return piece;
+}
+""",
+    # Results per row, where each row may run on another thread: the bits do not depend on it.
+    "row": """
+static inline int64_t weft_row(int64_t count, int64_t most)
+{
+    const int64_t row = (count / 8 + 64) & -64;
+    return row < 128 ? 128 : row > most ? most : row;
 }
 """,
     "trips": """

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from weft.codegen.access import element
 from weft.codegen.c_types import c_type
-from weft.codegen.expressions import emit_expr, emit_exprs
-from weft.codegen.fp_flags import report, tasklet_flags
-from weft.codegen.kernel import Kernel, bare
+from weft.codegen.expressions import Noting, emit_exprs
+from weft.codegen.fp_flags import report
+from weft.codegen.kernel import Kernel, Watch, bare
+from weft.codegen.late_checks import LateChecks
+from weft.codegen.nest_operations import is_lone, operations_in
 from weft.codegen.scalars import Operand
+from weft.ir.exprs import Expr
 from weft.ir.nodes import Let, Memlet, Tasklet
+from weft.ir.ops import may_warn
 
 
 def emit_tasklet(kernel: Kernel, node: Tasklet) -> None:
@@ -17,28 +23,46 @@ def emit_tasklet(kernel: Kernel, node: Tasklet) -> None:
     for value, memlet in node.reads:
         text = element(kernel, memlet)
         kernel.line(f"const {c_type(value.type)} {kernel.new_value(value)} = {text};")
+    late = LateChecks()
     for let in node.lets:
-        _emit_let(kernel, let)
-    texts = emit_exprs(kernel, [expr for _, expr in node.writes], tasklet_flags(kernel, -1))
+        _emit_let(kernel, let, late)
+    texts = _emit_noted(kernel, [expr for _, expr in node.writes], kernel.default_site, late)
+    late.emit(kernel)
     for (memlet, _), text in zip(node.writes, texts, strict=True):
         _emit_write(kernel, memlet, text)
 
 
-def _emit_let(kernel: Kernel, let: Let) -> None:
-    flags = tasklet_flags(kernel, let.warn)
-    lone = let.warn >= 0 and flags is None
-    if lone:
-        flags = kernel.declare(kernel.names.claim("fp"), "int32_t")
-        kernel.line(f"int32_t {flags} = 0;")
-    # A ufunc called on scalars is silent about integers that overflow, an operator is not.
-    operator = let.warn >= 0 and kernel.program.warn_sites[let.warn].operation.startswith("scalar ")
-    text = emit_expr(kernel, let.expr, flags, lone=operator)
+def _emit_let(kernel: Kernel, let: Let, late: LateChecks) -> None:
+    site = let.warn if let.warn >= 0 else kernel.default_site
+    (text,) = _emit_noted(kernel, [let.expr], site, late)
+    late.lets[let.value] = let.expr
     kernel.line(f"const {c_type(let.value.type)} {kernel.new_value(let.value)} = {bare(text)};")
-    if lone and flags is not None:
-        report(kernel, flags, let.warn)
+
+
+def _emit_noted(kernel: Kernel, exprs: Sequence[Expr], site: int, late: LateChecks) -> list[str]:
+    """Expressions whose operations warn at a site: as the nest around them has it, or at once."""
+    flags, lone = kernel.flags, is_lone(kernel.program, site)
+    if site < 0 or not any(_may_warn(expr, lone=lone) for expr in exprs):
+        return emit_exprs(kernel, exprs)
+    if flags is not None and flags.mode is Watch.FILTER:
+        return emit_exprs(kernel, exprs, Noting(flags.suspect, flags.unseen, None, lone))
+    variable = flags.sites.get(site) if flags is not None else None
+    if flags is not None and variable is not None:
+        return emit_exprs(kernel, exprs, Noting(variable, None, late if flags.mode is Watch.COLLECT else None, lone))
+    variable = kernel.declare(kernel.names.claim("fp"), "int32_t")
+    kernel.line(f"int32_t {variable} = 0;")
+    texts = emit_exprs(kernel, exprs, Noting(variable, None, None, lone))
+    report(kernel, variable, site)
+    return texts
+
+
+def _may_warn(expr: Expr, *, lone: bool) -> bool:
+    return any(may_warn(x.name, x.args[0].type.dtype, x.type.dtype, lone=lone) for x in operations_in(expr))
 
 
 def _emit_write(kernel: Kernel, memlet: Memlet, text: str) -> None:
+    if kernel.rewritten is not None and memlet.container not in kernel.rewritten:
+        return
     target = element(kernel, memlet)
     if memlet.conflict:
         dtype = kernel.container(memlet.container).dtype

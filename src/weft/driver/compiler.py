@@ -8,13 +8,13 @@ This module loads the compiler; a call that finds its kernel on disk does not ne
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import FunctionType
 from typing import Any
 
-from weft.codegen.module import COptions, emit_c
+from weft.codegen.module import CModule, COptions, emit_c
 from weft.driver.dump import Dump
 from weft.driver.kernels import GoesToPython
 from weft.driver.options import compile_timeout_s, wants_sanitizers
@@ -24,10 +24,11 @@ from weft.frontend.lower import Lowered, lower_program
 from weft.frontend.source import SourceUnavailable, read_function
 from weft.ir.nodes import Program
 from weft.ir.verifier import verify
+from weft.passes.base import Pass, Session
 from weft.runtime.compile import compile_c
 from weft.runtime.files import NATIVE_DIRECTORY
 from weft.runtime.toolchain import BuildOptions, Toolchain
-from weft.support.abi import KernelInfo
+from weft.support.abi import KernelInfo, Remark
 from weft.support.errors import CompileError
 from weft.support.spans import Span
 
@@ -48,6 +49,7 @@ class Generated:
     info: KernelInfo
     objects: tuple[Any, ...]
     stages: tuple[Stage, ...]
+    session: Session
 
 
 def lower(
@@ -75,19 +77,42 @@ def generate(
     any_strides: bool = False,
     strict: bool = False,
     lenient: bool = False,
+    without: Collection[str] = (),
 ) -> Generated:
     """The C text for calls like this one; every step verified."""
     lowered = lower(function, arguments, any_strides=any_strides, lenient=lenient)
-    stages = [Stage("array", lowered.program)]
-    program = lowered.program
-    for step in cpu_pipeline():
-        program = step.run(program)
-        verify(program)
-        stages.append(Stage(step.name, program))
-    module = emit_c(program, options=COptions(header=abi_header(), strict=strict))
+    session = Session()
+    stages = run_steps(lowered.program, cpu_pipeline(without), session)
+    module = emit_kernel(stages[-1].program, strict=strict)
     if dump is not None:
         dump.write(stages, module.source)
-    return Generated(module.source, module.info, lowered.objects, tuple(stages))
+    info = module.info._replace(remarks=_remarks(session, function))
+    return Generated(module.source, info, lowered.objects, tuple(stages), session)
+
+
+def _remarks(session: Session, function: FunctionType) -> tuple[Remark, ...]:
+    """What the user asked for and did not get. A file is named only where it is not the program's own."""
+    own = function.__code__.co_filename
+    return tuple(
+        Remark(record.text, record.span.line, "" if record.span.file == own else record.span.file)
+        for record in session.records
+        if record.wish and record.span is not None
+    )
+
+
+def run_steps(program: Program, steps: Iterable[Pass], session: Session) -> list[Stage]:
+    """The program after each pass, verified, from the one given."""
+    stages = [Stage("array", program)]
+    for step in steps:
+        program = step.run(program, session)
+        verify(program)
+        stages.append(Stage(step.name, program))
+    return stages
+
+
+def emit_kernel(program: Program, *, strict: bool) -> CModule:
+    """The C text of a program at the level of maps, with its tables."""
+    return emit_c(program, options=COptions(header=abi_header(), strict=strict))
 
 
 def abi_header() -> str:

@@ -10,30 +10,26 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Sequence
-from functools import lru_cache, partial
+from functools import lru_cache
 from types import FunctionType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from weft.driver import kernels
 from weft.driver.annotations import check_annotations
 from weft.driver.fingerprints import cache_key, code_fingerprint, identity_key, type_key
+from weft.driver.host import Host
 from weft.driver.kernels import GoesToPython
 from weft.driver.options import Options, compiler_choice, dump_directory, wants_sanitizers
-from weft.driver.reports import save_reproducer, warn_floating_point
+from weft.driver.reports import save_reproducer, tell_remarks
 from weft.driver.stats import Stats
 from weft.driver.storage import user_cache
 from weft.runtime.cache import Cache
-from weft.runtime.dispatcher import Dispatcher, Variant, signature_of
-from weft.runtime.library import resolve_libraries
-from weft.runtime.native import UNBOUND, Native, load_kernel, load_native
+from weft.runtime.dispatcher import signature_of
+from weft.runtime.native import Native, load_kernel, load_native
 from weft.runtime.process import CompilerFailed
 from weft.runtime.toolchain import Toolchain, find_toolchain
-from weft.support.abi import NOT_COMPILED, Exit, KernelInfo
 from weft.support.errors import CompileError, FallbackWarning, InternalError, PerformanceWarning, WeftError
 from weft.support.spans import Span
-
-if TYPE_CHECKING:
-    pass
 
 _MAX_VARIANTS = 8
 _MAX_GENERAL = 16
@@ -66,20 +62,15 @@ class Engine:
             raise CompileError(
                 "E303", "functions with * or ** parameters are not compiled", place, "name the parameters"
             )
-        self.dispatcher = Dispatcher(native(), function, self._miss)
-        if options.threads is not None:
-            self.dispatcher.set_threads(options.threads)
-        self.call: Callable[..., Any] = self.dispatcher.call
-        if options.verify:
-            from weft.driver.verifying import verified
-
-            self.call = verified(function, self.dispatcher.call)
+        self.host = Host(native(), function, options, stats, self._miss)
+        self.call: Callable[..., Any] = self.host.call
         self._lock = threading.RLock()
         self._refused: dict[Any, CompileError | None] = {}  # types that are not compiled
         self.sources: list[str] = []
         self.specimens: list[tuple[Any, ...]] = []
         self._code = code_fingerprint(function.__code__)
         self._busy = threading.local()
+        self._told: set[tuple[str, int]] = set()  # places of remarks
 
     # -- misses -------------------------------------------------------------------------------------------------------
 
@@ -94,7 +85,7 @@ class Engine:
             return self._python(params, problem if isinstance(problem, CompileError) else None)
         self._busy.depth = 1
         try:
-            return self.dispatcher.call(*self._positional(params), **self._keyword_only(params))
+            return self.host.dispatcher.call(*self._positional(params), **self._keyword_only(params))
         finally:
             self._busy.depth = 0
 
@@ -146,7 +137,7 @@ class Engine:
         self._check_count()
         try:
             kernel, compiled = self._find(key, params)
-            self._install(kernel)
+            self.host.install(kernel)
         except CompileError:
             raise
         except (WeftError, OSError) as problem:
@@ -159,6 +150,7 @@ class Engine:
             self.stats.compile_seconds += time.perf_counter() - start
         else:
             self.stats.cache_hits += 1
+        tell_remarks(self.function, kernel.info, self._told)
 
     def _check_count(self) -> None:
         if self.stats.variants >= _MAX_GENERAL:
@@ -200,6 +192,7 @@ class Engine:
             made = generate(
                 self.function, params, dump,
                 any_strides=general, strict=self.options.strict, lenient=self.options.fallback == "warn",
+                without=self.options.without,
             )  # fmt: skip
         except (CompileError, WeftError, GoesToPython):
             raise
@@ -208,6 +201,7 @@ class Engine:
                 f"{type(problem).__name__}: {problem}", save_reproducer(self.function, params)
             ) from problem
         generated = time.perf_counter()
+        self.stats.count_legality(made.session.solver.work)
         work = cache.scratch(name)
         try:
             library = compile_text(made.source, toolchain, work / "kernel.so", fast=self.options.fast)
@@ -232,27 +226,6 @@ class Engine:
         )
         return kernels.Kernel(made.info, load_kernel(entry.library, made.info.symbol), constants, values, made.source)
 
-    def _install(self, kernel: kernels.Kernel) -> None:
-        info = kernel.info
-        library = resolve_libraries(info.libraries)
-        missing = [
-            name for name, place in zip(info.libraries, library, strict=True) if name[:5] == "loop:" and not place
-        ]
-        if missing:
-            raise WeftError(f"this NumPy has no inner loop {missing[0][5:]}, which strict=True needs")
-        self.dispatcher.add_variant(
-            Variant(
-                info=info,
-                address=kernel.address,
-                constants=kernel.constants,
-                values=kernel.values,
-                library=library,
-                on_resume=self._resume(info),
-                on_finish=self._finish(info),
-                on_warn=partial(warn_floating_point, self.function, info),
-            )
-        )
-
     def _as_compile_error(self, problem: WeftError | OSError) -> CompileError:
         if isinstance(problem, InternalError) and self.options.fallback == "error":
             raise problem
@@ -260,60 +233,6 @@ class Engine:
         if isinstance(problem, CompilerFailed) and problem.timed_out:
             return CompileError("E311", str(problem), place, "set WEFT_COMPILE_TIMEOUT to more seconds")
         return CompileError("E310", str(problem), place)
-
-    # -- exits --------------------------------------------------------------------------------------------------------
-
-    def _resume(self, info: KernelInfo) -> Callable[[int, Any, tuple[Any, ...]], Any]:
-        holder: list[Any] = []
-
-        def resume(number: int, values: Any, slots: tuple[Any, ...]) -> Any:
-            from weft.driver.resume import Resumer
-
-            if not holder:
-                holder.append(Resumer(self.function, info))
-            self._announce(info.exits[number])
-            # The calls stand here and not in a function of their own: a traceback has one frame of Weft's, not four.
-            *callers, (innermost, given) = holder[0].frames(number, values, slots)
-            result = innermost(*given)
-            for continuation, given in reversed(callers):
-                result = continuation(*given, result)
-            return result
-
-        return resume
-
-    def _announce(self, exit_: Exit) -> None:
-        """Say once that a branch runs in Python because something in it is not compiled."""
-        _, found, reason = exit_.reason.partition(NOT_COMPILED)
-        if not found or reason in self.stats.reasons:
-            return
-        self.stats.reasons.append(reason)
-        warnings.warn_explicit(
-            f"{self.function.__qualname__} goes on in Python from here: {reason}",
-            FallbackWarning, self.function.__code__.co_filename, max(exit_.line, 1),
-        )  # fmt: skip
-
-    def _finish(self, info: KernelInfo) -> Callable[[int, Any, tuple[Any, ...]], Any]:
-        resume = self._resume(info)
-
-        def finish(number: int, decoded: Any, slots: tuple[Any, ...]) -> Any:
-            value, attributes = decoded
-            for target, attribute in zip(info.writebacks, attributes, strict=True):
-                if attribute is not UNBOUND:
-                    setattr(slots[target.slot], target.name, attribute)
-            return resume(number, value, slots) if info.exits[number].frames else value
-
-        return finish
-
-    # -- looking inside -----------------------------------------------------------------------------------------------
-
-    def refresh_stats(self) -> None:
-        """Take over what the dispatcher counted."""
-        counted = self.dispatcher.counters()
-        stats = self.stats
-        stats.native_calls, stats.resumes = counted.calls, counted.resumes
-        stats.allocations, stats.allocated_bytes = counted.allocations, counted.allocated_bytes
-        stats.peak_bytes, stats.parallel_regions = counted.peak_bytes, counted.parallel_regions
-        stats.python_calls = counted.python_calls
 
 
 def params_like(params: Sequence[Any]) -> tuple[Any, ...]:

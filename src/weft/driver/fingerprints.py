@@ -119,6 +119,7 @@ def cache_key(code: str, types: Any, options: Options, toolchain: str, general: 
         options.fast,
         options.strict,
         options.fallback,
+        options.without,
         toolchain,
         VERSION,
         package_fingerprint(),

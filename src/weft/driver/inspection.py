@@ -6,20 +6,23 @@ import inspect
 from types import FunctionType
 from typing import Any
 
+from weft.driver.annotations import check_annotations
 from weft.driver.compiler import Stage, build_options, generate
 from weft.driver.engine import Engine, toolchain_for
 from weft.driver.graph import Graph
-from weft.driver.options import compiler_choice
+from weft.driver.options import Options, compiler_choice
 from weft.ir.printer import print_program
 from weft.runtime.compile import disassemble
 from weft.support.errors import WeftError
 
 
-def graph_of_call(function: FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Graph:
+def graph_of_call(function: FunctionType, options: Options, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Graph:
     """The graph for these arguments, at the array level."""
     bound = inspect.signature(function).bind(*args, **kwargs)
     bound.apply_defaults()
-    return Graph.of_call(function, tuple(bound.arguments.values()))
+    arguments = tuple(bound.arguments.values())
+    check_annotations(function, arguments)
+    return Graph.of_call(function, arguments, options)
 
 
 def stages(engine: Engine) -> tuple[Stage, ...]:
@@ -47,7 +50,12 @@ def source(engine: Engine) -> str:
 
 def assembly(engine: Engine) -> str:
     """The assembly text of the newest variant."""
-    return disassemble(source(engine), toolchain_for(compiler_choice()), build=build_options(fast=engine.options.fast))
+    return assembly_of(source(engine), fast=engine.options.fast)
+
+
+def assembly_of(text: str, *, fast: bool) -> str:
+    """The assembly text of a C text."""
+    return disassemble(text, toolchain_for(compiler_choice()), build=build_options(fast=fast))
 
 
 def _require_variant(engine: Engine) -> None:

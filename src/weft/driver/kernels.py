@@ -49,13 +49,14 @@ def slot_objects(function: FunctionType, slots: Sequence[Slot], params: Sequence
     found: list[Any] = []
     for slot in slots:
         try:
-            found.append(_slot_object(function, slot, params, found))
+            found.append(slot_object(function, slot, params, found))
         except (LookupError, AttributeError, ValueError, TypeError):
             return None
     return found
 
 
-def _slot_object(function: FunctionType, slot: Slot, params: Sequence[Any], found: Sequence[Any]) -> Any:
+def slot_object(function: FunctionType, slot: Slot, params: Sequence[Any], found: Sequence[Any]) -> Any:
+    """The object a call has in one slot; `found` are those of the slots before it."""
     match slot.kind:
         case SlotKind.PARAM:
             return params[slot.index]

@@ -16,6 +16,12 @@ from typing import Any, Literal, TypedDict, cast
 
 FALLBACKS = ("warn", "error")
 DEVICES = ("cpu",)
+# The passes that can be left out, one by one; here too so that a wrong name is told without loading the compiler.
+PASSES = (
+    "simplify", "unify-carries", "hoist-guards", "gather-guards", "inline-producers", "loop-reductions", "loop-to-map",
+    "collapse-maps", "fuse-maps", "dense-refs", "stride-1", "hoist-allocations", "stack-arrays", "report-wishes",
+    "schedule-maps",
+)  # fmt: skip
 
 
 class ProgramOptions(TypedDict, total=False):
@@ -27,6 +33,7 @@ class ProgramOptions(TypedDict, total=False):
     threads: int | None
     verify: bool
     device: str
+    without: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,10 +46,15 @@ class Options:
     threads: int | None = None
     verify: bool = False  # run Python beside the compiled code and compare
     device: str = "cpu"
+    without: tuple[str, ...] = ()  # passes to leave out, by name
 
     def __post_init__(self) -> None:
         _one_of("fallback", self.fallback, FALLBACKS)
         _one_of("device", self.device, DEVICES)
+        if isinstance(cast("object", self.without), str):
+            raise TypeError(f"without must be a tuple of names of passes, not {self.without!r}")
+        for name in self.without:
+            _one_of("a pass in `without`", name, PASSES)
         for name in ("fast", "strict", "verify"):
             if not isinstance(cast("object", getattr(self, name)), bool):
                 raise TypeError(f"{name} must be True or False, not {getattr(self, name)!r}")
@@ -89,11 +101,21 @@ config = Config()
 
 def resolve(keywords: ProgramOptions | dict[str, Any]) -> Options:
     """The options of a program: keyword, else `weft.config`, else environment, else pyproject.toml."""
+    _check_names(keywords)
+    chosen: dict[str, Any] = {**_from_project(), **_from_environment(), **config.chosen(), **keywords}
+    return Options(**chosen)
+
+
+def refine(options: Options, keywords: ProgramOptions) -> Options:
+    """The options of a program with some of them chosen anew."""
+    _check_names(keywords)
+    return replace(options, **keywords)
+
+
+def _check_names(keywords: ProgramOptions | dict[str, Any]) -> None:
     unknown = [name for name in keywords if name not in _NAMES]
     if unknown:
         raise TypeError(f"weft.program has no option '{unknown[0]}'; options: {', '.join(_NAMES)}")
-    chosen: dict[str, Any] = {**_from_project(), **_from_environment(), **config.chosen(), **keywords}
-    return Options(**chosen)
 
 
 def _from_environment() -> dict[str, Any]:
@@ -105,6 +127,8 @@ def _from_environment() -> dict[str, Any]:
         text = os.environ.get(f"WEFT_{name.upper()}", "")
         if text:
             found[name] = text not in ("0", "false", "no")
+    if os.environ.get("WEFT_WITHOUT"):
+        found["without"] = tuple(name.strip() for name in os.environ["WEFT_WITHOUT"].split(","))
     return found
 
 
@@ -132,6 +156,11 @@ def dump_directory() -> Path | None:
     """Where WEFT_DUMP wants graphs, C text and a log."""
     text = os.environ.get("WEFT_DUMP", "")
     return Path(text) if text else None
+
+
+def reproducer_choice() -> str:
+    """The directory WEFT_REPRODUCERS names for scripts that show a fault again; "0" for none."""
+    return os.environ.get("WEFT_REPRODUCERS", "")
 
 
 def compiler_choice() -> str | None:

@@ -2,14 +2,54 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from weft.passes.base import Pass
+from weft.passes.collapse_maps import CollapseMaps
+from weft.passes.dense_refs import DenseRefs
 from weft.passes.expand_elementwise import ExpandElementwise
-from weft.passes.parallelize_maps import ParallelizeMaps
+from weft.passes.fuse_maps import FuseMaps
+from weft.passes.gather_guards import GatherGuards
+from weft.passes.hoist_allocs import HoistAllocs
+from weft.passes.hoist_guards import HoistGuards
+from weft.passes.inline_producers import InlineProducers
+from weft.passes.interchange_maps import InterchangeMaps
+from weft.passes.loop_reductions import LoopReductions
+from weft.passes.loop_to_map import LoopToMap
+from weft.passes.report_wishes import ReportWishes
+from weft.passes.schedule_maps import ScheduleMaps
+from weft.passes.simplify import Simplify
+from weft.passes.stack_arrays import StackArrays
+from weft.passes.unify_carries import UnifyCarries
 
 
-def cpu_pipeline() -> tuple[Pass, ...]:
-    """From the array level to what the C code generator takes."""
+def cpu_pipeline(without: Collection[str] = ()) -> tuple[Pass, ...]:
+    """From the array level to what the C code generator takes, less the passes named."""
+    return tuple(step for step in _cpu_passes() if step.name not in without)
+
+
+def _cpu_passes() -> tuple[Pass, ...]:
     return (
+        Simplify(loop_sites=True),
+        UnifyCarries(),
+        HoistGuards(),
+        GatherGuards(),
         ExpandElementwise(),
-        ParallelizeMaps(),  # after expansion: only maps are scheduled
+        InlineProducers(),  # before loops are judged: memory allocated in an iteration is in their way
+        LoopReductions(),
+        LoopToMap(),
+        CollapseMaps(),
+        FuseMaps(),
+        DenseRefs(),
+        InterchangeMaps(),
+        HoistAllocs(),
+        StackArrays(),
+        Simplify(),
+        ReportWishes(),
+        ScheduleMaps(),
     )
+
+
+def cpu_lowering() -> tuple[Pass, ...]:
+    """The part of it that the C code generator cannot do without: nothing here makes a program faster."""
+    return (ExpandElementwise(),)

@@ -117,14 +117,14 @@ class Program(Generic[P, R_co]):
     def stats(self) -> Stats:
         """Counts and times so far."""
         if self._engine is not None:
-            self._engine.refresh_stats()
+            self._engine.host.refresh_stats()
         return self._stats
 
     def to_graph(self, *args: P.args, **kwargs: P.kwargs) -> Graph:
         """The dataflow graph for calls with arguments like these, before any pass."""
         from weft.driver.inspection import graph_of_call
 
-        return graph_of_call(cast("FunctionType", self.py_func), args, kwargs)
+        return graph_of_call(cast("FunctionType", self.py_func), self.options, args, kwargs)
 
     def inspect_graph(self, stage: str = "array") -> str:
         """The graph of the newest variant as text, after a step: "array", or the name of a pass."""

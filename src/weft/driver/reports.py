@@ -1,4 +1,4 @@
-"""What a program tells its user besides its result: floating-point warnings, reproducers."""
+"""What a program tells its user besides its result: floating-point warnings, remarks, reproducers."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from weft.support.abi import KernelInfo
+from weft.support.errors import PerformanceWarning
 
 # flag of the kernel, name in np.errstate, NumPy's words
 _KINDS = (
@@ -38,6 +39,15 @@ def warn_floating_point(function: FunctionType, info: KernelInfo, found: Sequenc
                     function.__module__,
                     registry,
                 )
+
+
+def tell_remarks(function: FunctionType, info: KernelInfo, told: set[tuple[str, int]]) -> None:
+    """What the compiler had to say about a kernel, once per place; `told` are those of the program so far."""
+    for remark in info.remarks:
+        file = remark.file or function.__code__.co_filename
+        if (file, remark.line) not in told:
+            told.add((file, remark.line))
+            warnings.warn_explicit(remark.text, PerformanceWarning, file, remark.line)
 
 
 def save_reproducer(function: FunctionType, params: Sequence[Any]) -> Path | None:

@@ -3,6 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Protocol
+
+
+class LegalityWork(Protocol):
+    """The counters of `weft.analysis.integer_sets.Work`, which a program from the cache does not load."""
+
+    questions: int
+    quick: int
+    repeated: int
+    given_up: int
+    seconds: float
 
 
 @dataclass(slots=True)
@@ -13,6 +24,10 @@ class Stats:
     compiles: int = 0  # kernels made by the C compiler in this process
     cache_hits: int = 0  # kernels taken from the disk cache
     compile_seconds: float = 0.0  # all of compiling: frontend, passes, code generation, C compiler
+    legality_questions: int = 0  # asked of the legality core by the passes
+    legality_quick: int = 0  # of these, answered without integer sets, or asked before
+    legality_given_up: int = 0  # of these, given up as too costly: answered by "no"
+    legality_seconds: float = 0.0  # part of compile_seconds
     native_calls: int = 0  # calls that ran a kernel
     resumes: int = 0  # calls in which a guard failed and Python took over
     fallback_calls: int = 0  # calls that ran in Python from the start because something is not compiled
@@ -22,6 +37,13 @@ class Stats:
     peak_bytes: int = 0  # largest sum of live allocations in one call
     parallel_regions: int = 0
     reasons: list[str] = field(default_factory=list[str])  # why calls ran in Python
+
+    def count_legality(self, work: LegalityWork) -> None:
+        """Add what the legality core did for one compile."""
+        self.legality_questions += work.questions
+        self.legality_quick += work.quick + work.repeated
+        self.legality_given_up += work.given_up
+        self.legality_seconds += work.seconds
 
     def __str__(self) -> str:
         lines = [f"{name.replace('_', ' ')}: {getattr(self, name)}" for name in self.__slots__ if name != "reasons"]

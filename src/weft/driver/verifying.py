@@ -1,93 +1,162 @@
 """`verify=True`: Python beside the compiled code, and a comparison of all they leave behind.
 
-Arguments are copied first. The compiled program runs on the user's own; Python runs on the copies; results, arguments
-and exceptions must agree: exactly for integers and bools, within the bounds of floating-point sums for the rest.
+    call ----> copy ----> Python ----> expected --\\
+      \\                                            compared ----> the compiled result and its warnings,
+       \\----------------> compiled --> got -------/               or a VerificationError
+
+The compiled program runs on the user's own arguments; Python runs on copies that overlap as they do (snapshots.py).
+Results, arguments, global and closure arrays, exceptions and warnings must agree within the bounds of the promise
+(bounds.py). On a difference the error names the first output that differs, the statement that wrote it, and the first
+pass after which the interpreter's answer changes (attribution.py), and a script is saved that makes the call again
+(reproducers.py).
+
+Both runs start from the same state of NumPy's and Python's global random numbers. What else a function does outside of
+itself (it prints, it reads a clock) it does twice. One verified call runs at a time: warnings are caught for the whole
+process. With `fast=True` warnings are not compared.
 """
 
 from __future__ import annotations
 
-import copy
-import inspect
-from collections.abc import Callable
+import random
+import threading
+import warnings
+from collections.abc import Callable, Sequence
 from types import FunctionType
-from typing import Any, cast
+from typing import Any, Final
 
 import numpy as np
 
-from weft.support.errors import WeftError
+from weft.driver.annotations import check_annotations
+from weft.driver.attribution import Attribution
+from weft.driver.bounds import Bounds
+from weft.driver.comparison import Difference, Outcome, compare_outcomes
+from weft.driver.compiler import Stage
+from weft.driver.graph_runs import Graphs, pipeline_stages
+from weft.driver.options import Options
+from weft.driver.reproducers import save_call
+from weft.driver.snapshots import Call
+from weft.ir.nodes import Program
+from weft.runtime.dispatcher import Dispatcher
+from weft.support.errors import FallbackWarning, PerformanceWarning, VerificationError, WeftError
+from weft.support.spans import Span
+
+_OWN: Final = (FallbackWarning, PerformanceWarning)
+_ONE_AT_A_TIME: Final = threading.RLock()
 
 
-class VerificationError(WeftError):
-    """The compiled program and Python disagree."""
-
-
-def verified(function: FunctionType, call: Callable[..., Any]) -> Callable[..., Any]:
-    """The call, checked against the function."""
+def verified(
+    function: FunctionType, dispatcher: Dispatcher, options: Options, graph: Program | None = None
+) -> Callable[..., Any]:
+    """The dispatcher's call, checked against the function. `graph` is what is run, where the user has made it."""
+    verifier = Verifier(function, dispatcher, options, graph)
 
     def checked(*args: Any, **kwargs: Any) -> Any:
-        memo: dict[int, Any] = {}
-        copied_args, copied_kwargs = copy.deepcopy((args, kwargs), memo)
-        expected, raised = _outcome(function, copied_args, copied_kwargs)
-        result, problem = _outcome(call, args, kwargs)
-        if (raised is None) != (problem is None) or type(raised) is not type(problem) or str(raised) != str(problem):
-            raise VerificationError(
-                f"{function.__qualname__}: Python gave {raised!r}, the compiled program {problem!r}"
-            ) from problem
-        names = list(inspect.signature(function).bind(*args, **kwargs).arguments)
-        for name, got, want in zip(names, (*args, *kwargs.values()), (*copied_args, *copied_kwargs.values()),
-                                   strict=True):  # fmt: skip
-            _compare(function, f"argument '{name}'", got, want)
-        if problem is not None:
-            raise problem
-        _compare(function, "the result", result, expected)
-        return result
+        return verifier.check(Call(function, args, kwargs))
 
     return checked
 
 
-def _outcome(call: Callable[..., Any], args: Any, kwargs: Any) -> tuple[Any, Exception | None]:
-    try:
-        return call(*args, **kwargs), None
-    except Exception as problem:  # noqa: BLE001  (whatever the program raises is compared)
-        return None, problem
+class Verifier:
+    """Checks the calls of one program."""
+
+    def __init__(
+        self, function: FunctionType, dispatcher: Dispatcher, options: Options, graph: Program | None = None
+    ) -> None:
+        self.function, self.dispatcher, self.options = function, dispatcher, options
+        self.graphs = Graphs(function, pipeline_stages(function, options))
+        if graph is not None:
+            self.graphs = Graphs(function, lambda params: [Stage("graph", graph)])
+        self.attribution = Attribution(self.graphs, options, self._run_python, self._run_compiled)
+
+    def check(self, call: Call) -> Any:
+        """Make the call both ways; the compiled result, or what it raised."""
+        before = call.copied()
+        with _ONE_AT_A_TIME:
+            states = _random_states()
+            expected = self._run_python(before.copied())
+            _set_random_states(states)
+            resumes = self.dispatcher.counters().resumes
+            got, told = _run(self.dispatcher.call, call, self.options)
+            if not self._is_refused(call, got.error):
+                in_python = self.dispatcher.counters().resumes != resumes
+                bounds = Bounds(self.graphs, before, self.options, everywhere=in_python)
+                difference = compare_outcomes(got, expected, bounds)
+                if difference is not None:
+                    raise self._explained(before, (expected, got), difference, bounds) from got.error
+        self._tell(told)
+        if got.error is not None:
+            raise got.error
+        return got.value
+
+    def _is_refused(self, call: Call, error: Exception | None) -> bool:
+        """Whether an exception is no answer but the refusal to give one: not compiled, or against the annotations."""
+        if isinstance(error, WeftError):
+            return True
+        if error is None or not self.function.__annotations__:
+            return False
+        try:
+            check_annotations(self.function, tuple(call.arguments.values()))
+        except (TypeError, ValueError):
+            return True
+        return False
+
+    def _run_python(self, call: Call) -> Outcome:
+        return _run(call.function, call, self.options)[0]
+
+    def _run_compiled(self, call: Call) -> Outcome:
+        return _run(self.dispatcher.call, call, self.options)[0]
+
+    def _tell(self, told: Sequence[warnings.WarningMessage]) -> None:
+        """Give the warnings of the compiled run, this time to the user."""
+        registry = self.function.__globals__.setdefault("__warningregistry__", {})
+        for warning in told:
+            here = warning.filename == self.function.__code__.co_filename
+            module = self.function.__module__ if here else None
+            warnings.warn_explicit(
+                warning.message, warning.category, warning.filename, warning.lineno, module, registry if here else None
+            )
+
+    def _explained(
+        self, before: Call, outcomes: tuple[Outcome, Outcome], difference: Difference, bounds: Bounds
+    ) -> VerificationError:
+        expected, got = outcomes
+        name, output = self.function.__qualname__, difference.place.text
+        message = f"{name}: {output} differs from Python's: {difference.text}"
+        if bounds.is_free(difference.place):
+            message += "\nit depends on functions or sums whose last bits are open, but lies outside of their bounds"
+        try:
+            span = self.attribution.line(before, difference, (expected.error, got.error))
+        except Exception:  # noqa: BLE001  (the difference is what matters, not how well it is explained)
+            span = Span.from_code(self.function.__code__)
+        try:
+            origin = self.attribution.origin(before, expected, difference, bounds)
+        except Exception as problem:  # noqa: BLE001  (as above)
+            origin = f"not found: {type(problem).__name__}: {problem}"
+        error = VerificationError(output, message, span, origin)
+        return VerificationError(output, message, span, origin, save_call(before, self.options, str(error)))
 
 
-def _compare(function: FunctionType, what: str, got: Any, want: Any) -> None:
-    if _are_tuples(got, want) and len(got) == len(want):
-        for number, (left, right) in enumerate(zip(got, want, strict=True)):
-            _compare(function, f"{what}[{number}]", left, right)
-        return
-    if _is_number(want):
-        found, wanted = cast("type[Any]", type(got)), cast("type[Any]", type(want))
-        if found is not wanted:
-            raise VerificationError(f"{function.__qualname__}: {what} is {found}, Python gave {wanted}")
-        left, right = np.asarray(got), np.asarray(want)
-        if left.dtype != right.dtype or left.shape != right.shape or not _close(left, right):
-            raise VerificationError(f"{function.__qualname__}: {what} differs from Python's: {_first(left, right)}")
+def _run(function: Callable[..., Any], call: Call, options: Options) -> tuple[Outcome, list[warnings.WarningMessage]]:
+    """Make a call and keep all that comes of it, its warnings too."""
+    value, error = None, None
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        try:
+            value = function(*call.args, **call.kwargs)
+        except Exception as problem:  # noqa: BLE001  (whatever the program raises is compared)
+            error = problem
+    compared = frozenset(
+        (warning.category.__name__, str(warning.message))
+        for warning in told
+        if not issubclass(warning.category, _OWN) and not options.fast
+    )
+    return Outcome(value, error, call.arguments, call.outside, compared), told
 
 
-# Plain predicates, so that the operands stay `Any`: narrowed, their type parameters would be unknown.
-def _are_tuples(got: object, want: object) -> bool:
-    return isinstance(want, tuple) and isinstance(got, tuple)
+def _random_states() -> tuple[Any, Any]:
+    return random.getstate(), np.random.get_state()
 
 
-def _is_number(want: object) -> bool:
-    return isinstance(want, np.ndarray | np.generic | int | float | complex)
-
-
-def _close(left: Any, right: Any) -> bool:
-    if left.dtype.kind not in "fc":
-        return bool(np.array_equal(left, right))
-    if left.size == 0:
-        return True
-    bound = 64 * np.finfo(left.dtype).eps * max(left.size, 64)
-    scale = np.max(np.abs(right[np.isfinite(right)]), initial=0.0)
-    return bool(np.allclose(left, right, rtol=bound, atol=bound * scale, equal_nan=True))
-
-
-def _first(left: Any, right: Any) -> str:
-    if left.dtype != right.dtype or left.shape != right.shape:
-        return f"{left.dtype}{left.shape} instead of {right.dtype}{right.shape}"
-    different = np.argwhere(left != right)
-    place = tuple(int(i) for i in different[0]) if len(different) else ()
-    return f"{left[place]} instead of {right[place]} at {place}"
+def _set_random_states(states: tuple[Any, Any]) -> None:
+    random.setstate(states[0])
+    np.random.set_state(states[1])

@@ -55,6 +55,7 @@ class LoopFrame:
     activation: Activation
     is_call: bool = False  # not a loop of the program: the body of an inlined function, left by `return`
     flag: str = ""  # the name that remembers a break, for the else block
+    whole: LoopFrame | None = None  # the outermost loop of the statement, where it is this one in several
     exits: list[dict[str, Operand]] = field(default_factory=list[dict[str, Operand]])
     breaks: int = 0
 

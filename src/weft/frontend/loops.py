@@ -7,9 +7,10 @@ as an iteration ends with something the template does not cover, the template gr
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from typing import TypeAlias
 
 from weft.frontend.branches import emit_branch
 from weft.frontend.context import LoopFrame, Lowering
@@ -23,10 +24,11 @@ from weft.ir.dtypes import PY_BOOL, PY_INT
 from weft.ir.exprs import Const, Expr, Index, Value, const, const_index, index
 from weft.ir.nodes import Break, Bundle, Carry, Continue, Loop, Region, View, While
 from weft.numpy_rules.scalars import negate
-from weft.numpy_rules.values import Never, Operand, Range, Scalar, Tuple, Unbound
+from weft.numpy_rules.values import Iteration, Never, Operand, Range, Scalar, Tuple, Unbound
 
 ZERO, ONE = const_index(0), const_index(1)
 _MAX_TRIALS = 8
+_Make: TypeAlias = Callable[[tuple[Carry, ...], Region], None]
 
 
 def lower_for(ctx: Lowering, node: ast.For, path: tuple[int, ...]) -> bool:
@@ -37,6 +39,9 @@ def lower_for(ctx: Lowering, node: ast.For, path: tuple[int, ...]) -> bool:
             return unreachable(ctx)
         if isinstance(iterable, Tuple):
             return _unrolled(ctx, node, path, iterable)
+        ctx.build.use_site()  # checks of the body may move in front of the loop, and leave from there
+        if isinstance(iterable, Iteration) and iterable.kind == "map":
+            return _boxed(ctx, node, path, iterable)
         return _counted(ctx, node, path, iterable)
 
 
@@ -66,6 +71,58 @@ def _counted(ctx: Lowering, node: ast.For, path: tuple[int, ...], iterable: Oper
         build.emit(loop)
 
     return _carry(ctx, node, path, body, make, endless=False)
+
+
+def _boxed(ctx: Lowering, node: ast.For, path: tuple[int, ...], iterable: Iteration) -> bool:
+    """`weft.map` over several ranges: a loop in a loop, and one statement all the same."""
+    ranges = [part for part in iterable.items if isinstance(part, Range)]
+    counts = [length(ctx, part) for part in ranges]
+    targets = node.target.elts if isinstance(node.target, ast.Tuple) else []
+    names = [target.id if isinstance(target, ast.Name) else "k" for target in targets]
+    names += ["k"] * (len(ranges) - len(names))
+
+    def level(turns: tuple[Index, ...], carried: list[str]) -> tuple[Callable[[], bool], _Make]:
+        number = len(turns)
+        part, count = ranges[number], counts[number]
+        steps = part.step.constant
+        bounds = (part.start, part.stop, part.step) if steps in (1, -1) else (ZERO, count, ONE)
+        var = _loop_variable(ctx, names[number], *bounds)
+        turn = (index(var) - part.start) * (steps or 1) if steps in (1, -1) else index(var)
+        here = (*turns, turn)
+
+        def body() -> bool:
+            if number < len(ranges) - 1:
+                inner, make = level(here, carried)
+                lower_carried(ctx, carried, inner, make, whole=ctx.loops[-1].whole or ctx.loops[-1])
+                return True
+            return _at_point(ctx, node, path, iterable, here, counts)
+
+        def make(carries: tuple[Carry, ...], region: Region) -> None:
+            loop = Loop(
+                var=var, start=bounds[0], stop=bounds[1], step=bounds[2], carries=carries, body=region,
+                wish=part.wish, id=ctx.build.new_id(), span=ctx.build.span,
+            )  # fmt: skip
+            ctx.build.emit(loop)
+
+        return body, make
+
+    carried = _carried_names(ctx, node, path)
+    return _carry(ctx, node, path, *level((), carried), endless=False)
+
+
+def _at_point(
+    ctx: Lowering, node: ast.For, path: tuple[int, ...], box: Iteration, turns: Sequence[Index], counts: Sequence[Index]
+) -> bool:
+    """The body of the statement at a point of the box."""
+    position = ZERO
+    for turn, count in zip(turns, counts, strict=True):
+        position = position * count + turn
+    items = tuple(element(ctx, part, turn) for part, turn in zip(box.items, turns, strict=True))
+    ctx.activation.rests.append(lambda: remaining(ctx, box, position))
+    assign(ctx, node.target, Tuple(items))
+    falls = lower_block(ctx, node.body, (*path, 0))
+    ctx.activation.rests.pop()
+    return falls
 
 
 def _rest(ctx: Lowering, iterable: Operand, plain: Range | None, position: Index) -> Callable[[], Bundle]:
@@ -121,6 +178,7 @@ def lower_while(ctx: Lowering, node: ast.While, path: tuple[int, ...]) -> bool:
 
     depth = ctx.activation.depth
     with ctx.statement(node, path):
+        build.use_site()
         reached = _carry(ctx, node, path, body, make, endless=endless)
     ctx.activation.depth = depth
     return reached
@@ -141,21 +199,17 @@ def _carry(
     node: ast.For | ast.While,
     path: tuple[int, ...],
     body: Callable[[], bool],
-    make: Callable[[tuple[Carry, ...], Region], None],
+    make: _Make,
     *,
     endless: bool,
 ) -> bool:
     """Lower the loop, and what comes right after it: the else block."""
-    activation = ctx.activation
     flag = f"@broke{len(ctx.loops)}" if node.orelse else ""
     if flag:
         ctx.env[flag] = Scalar(const(False, PY_BOOL))
-    bound_names = stored_names(node)
-    live = activation.before[path] | activation.after[path]
-    names = sorted(bound_names & live)
-    names += sorted(key for key in ctx.env if key.startswith("@"))
+    names = _carried_names(ctx, node, path)
     frame = lower_carried(ctx, names, body, make, flag=flag)
-    for name in bound_names - set(names):
+    for name in stored_names(node) - set(names):
         ctx.env.pop(name, None)
     left = bool(frame.breaks) or not endless
     if not left:
@@ -163,6 +217,13 @@ def _carry(
     if not node.orelse:
         return True
     return _else(ctx, node, path, flag)
+
+
+def _carried_names(ctx: Lowering, node: ast.For | ast.While, path: tuple[int, ...]) -> list[str]:
+    """The names a loop binds that something reads before or after, and all attributes."""
+    live = ctx.activation.before[path] | ctx.activation.after[path]
+    names = sorted(stored_names(node) & live)
+    return names + sorted(key for key in ctx.env if key.startswith("@"))
 
 
 def _else(ctx: Lowering, node: ast.For | ast.While, path: tuple[int, ...], flag: str) -> bool:
@@ -181,10 +242,11 @@ def lower_carried(
     ctx: Lowering,
     names: list[str],
     body: Callable[[], bool],
-    make: Callable[[tuple[Carry, ...], Region], None],
+    make: _Make,
     *,
     is_call: bool = False,
     flag: str = "",
+    whole: LoopFrame | None = None,
 ) -> LoopFrame:
     """Emit a loop that carries `names`; afterwards the environment holds what they are below it."""
     build, activation = ctx.build, ctx.activation
@@ -192,7 +254,7 @@ def lower_carried(
     init = {name: before.get(name, Unbound()) for name in names}
     templates: dict[str, Template] = {name: Same(operand) for name, operand in init.items()}
     for _ in range(_MAX_TRIALS):
-        frame = LoopFrame(templates, activation, is_call, flag)
+        frame = LoopFrame(templates, activation, is_call, flag, whole)
         heads: dict[str, Operand] = {}
         made: dict[str, list[Value | str]] = {}
         for name, template in templates.items():
@@ -290,6 +352,7 @@ def python_loop(ctx: Lowering) -> LoopFrame:
 def lower_break(ctx: Lowering) -> bool:
     """A break statement."""
     frame = python_loop(ctx)
+    frame = frame.whole or frame
     if frame.flag:
         ctx.env[frame.flag] = Scalar(const(True, PY_BOOL))
     emit_exit(ctx, frame, is_break=True)

@@ -8,7 +8,8 @@ It is the oracle for every pass: a graph before and after must give equal outcom
 from __future__ import annotations
 
 from weft.interp.memory import ConflictError, MemletError
-from weft.interp.outcome import MISSING, Left, LeftFrame, Outcome, ResumeError, Returned
+from weft.interp.noise import Noise
+from weft.interp.outcome import MISSING, Left, LeftFrame, Outcome, ResumeError, Returned, TooSlow
 from weft.interp.steps import interpret
 
 __all__ = [
@@ -17,8 +18,10 @@ __all__ = [
     "Left",
     "LeftFrame",
     "MemletError",
+    "Noise",
     "Outcome",
     "ResumeError",
     "Returned",
+    "TooSlow",
     "interpret",
 ]

@@ -6,6 +6,7 @@ out:  an `Outcome`; arrays among the slots are written in place
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias, cast
 
@@ -32,6 +33,7 @@ class Machine:
         self.random = np.random.default_rng(seed)
         self.sites: dict[int, Callable[[Machine, str], Left]] = {}
         self.site_times: dict[int, int] = {}
+        self.deadline = math.inf  # on the monotonic clock
         self.leaving: set[int] = set()  # roots of the arrays in the bundle being built
 
     def enter(self) -> None:

@@ -124,11 +124,10 @@ class Memory:
         self._bound[name] = bound
 
     def allocate(self, name: str, shape: Point) -> None:
-        """Bind fresh memory full of garbage."""
+        """Bind fresh memory full of garbage; a negative extent counts as 0."""
         container = self.containers[name]
-        if min(shape, default=0) < 0:
-            raise InternalError(f"{name} is allocated with the shape {shape}")
-        array = np.empty(shape, container.dtype.numpy, order="F" if container.layout is Layout.F else "C")
+        order = "F" if container.layout is Layout.F else "C"
+        array = np.empty([max(extent, 0) for extent in shape], container.dtype.numpy, order=order)
         spoil(array, container.dtype)
         self.owned.append(self.adopt(name, array))
 

@@ -57,3 +57,7 @@ Outcome: TypeAlias = Returned | Left
 
 class ResumeError(WeftError):
     """A guard failed after memory that Python can see was written: going back to its site would do that twice."""
+
+
+class TooSlow(WeftError):  # noqa: N818  (no fault of the program)
+    """The time given to the interpreter is over."""

@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from weft.interp.noise import NOISE, Noise
 from weft.ir.dtypes import PY_INT, DType, ScalarType
 from weft.ir.exprs import Const, Expr, Index, Op, Value
 from weft.ir.printer import print_expr
@@ -121,7 +122,8 @@ def _checked(expr: Op, evaluate: Evaluator) -> Evaluator:
         result = evaluate(env)
         if result.dtype != dtype:
             raise InternalError(f"NumPy computes {print_expr(expr)} in {result.dtype}, not {dtype}")
-        return result
+        noise: Noise | None = env.get(NOISE)
+        return result if noise is None else noise.operation(expr, result)
 
     return run
 

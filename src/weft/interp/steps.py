@@ -5,6 +5,8 @@ A region is compiled once and run many times, so that maps cost little per point
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -14,8 +16,9 @@ import numpy as np
 
 from weft.interp.arrays import compile_memlet, compile_shape, compile_view
 from weft.interp.machine import Build, Machine, compile_bundle, compile_item, compile_site
-from weft.interp.memory import MapRecord, Point
-from weft.interp.outcome import Left, Outcome, Returned
+from weft.interp.memory import Bound, MapRecord, Point
+from weft.interp.noise import NOISE, Noise
+from weft.interp.outcome import Left, Outcome, Returned, TooSlow
 from weft.interp.scalars import Env, compile_expr, compile_index, keep
 from weft.ir.exprs import Expr, Value, values_in
 from weft.ir.nodes import (
@@ -24,6 +27,7 @@ from weft.ir.nodes import (
     Break,
     Carry,
     Continue,
+    Elements,
     Elementwise,
     Guard,
     Loop,
@@ -71,15 +75,27 @@ Signal: TypeAlias = Yielded | Continued | Broke | Returned | Left
 Step: TypeAlias = Callable[[Machine], Signal | None]
 
 
-def interpret(program: Program, slots: Sequence[Any], *, seed: int = 0, check: bool = True) -> Outcome:
+def interpret(
+    program: Program,
+    slots: Sequence[Any],
+    *,
+    seed: int = 0,
+    check: bool = True,
+    noise: Noise | None = None,
+    limit_s: float | None = None,
+) -> Outcome:
     """Evaluate a program on the objects of its slots; arrays are used in place.
 
     Maps run in an order drawn from `seed`. With `check`, two iterations that meet on an element, one of them writing,
-    are a `ConflictError`; without it the result depends on the order.
+    are a `ConflictError`; without it the result depends on the order. With `noise`, results whose last bits are open
+    are moved. After `limit_s` seconds it is `TooSlow`.
     """
     machine = Machine(program, slots, seed, check=check)
+    machine.deadline = math.inf if limit_s is None else time.monotonic() + limit_s
     body = compile_region(program.body, program)
     machine.enter()
+    if noise is not None:
+        machine.env[NOISE] = noise
     with np.errstate(all="ignore"):
         outcome = body(machine)
     if not isinstance(outcome, Returned | Left):
@@ -95,6 +111,8 @@ def compile_region(region: Region, program: Program) -> Step:
         memory = machine.memory
         mark = len(memory.owned)
         signal = None
+        if time.monotonic() > machine.deadline:
+            raise TooSlow(f"{program.name} takes too long to interpret")
         for step in steps:
             signal = step(machine)
             if signal is not None:
@@ -161,11 +179,15 @@ def _compile_library(
             env.update({param.id: grid for param, grid in zip(params, grids, strict=True)})
         result = np.array(compute(env, *operands))
         memory.touch(output.container, written, write=True)
-        if result.dtype != written.array.dtype:
-            raise InternalError(f"{output.container} is {written.array.dtype}, what is written to it {result.dtype}")
-        written.array[...] = result
+        _store(output.container, written, result)
 
     return run
+
+
+def _store(name: str, written: Bound, result: Any) -> None:
+    if result.dtype != written.array.dtype:
+        raise InternalError(f"{name} is {written.array.dtype}, what is written to it {result.dtype}")
+    written.array[...] = result
 
 
 def _compile_elementwise(node: Elementwise, program: Program) -> Step:
@@ -195,13 +217,15 @@ def _compile_scan(node: Scan, program: Program) -> Step:
 
 
 def _matmul(env: Env, x: Any, y: Any) -> Any:
-    return np.matmul(x, y)
+    result: Any = np.matmul(x, y)
+    return env[NOISE].product(result, x, y) if NOISE in env else result
 
 
 def _compile_reduce(node: Reduce, program: Program) -> Step:
     dtype = program.containers[node.output.container].dtype.numpy
     keepdims = bool(node.axes) and node.output.rank == node.input.rank
     initial = compile_expr(node.initial) if node.initial is not None else None
+    source = node.input
 
     def compute(env: Env, x: Any) -> Any:
         shape = [1 if axis in node.axes else extent for axis, extent in enumerate(x.shape)]
@@ -213,9 +237,60 @@ def _compile_reduce(node: Reduce, program: Program) -> Step:
             return np.full(shape, initial(env) if initial else 0, dtype)
         if node.op in ("argmin", "argmax"):
             return _arg_extreme(node, x).reshape(shape).astype(dtype)
-        return getattr(np, node.op).reduce(x.astype(dtype), axis=node.axes, keepdims=keepdims)
+        result = getattr(np, node.op).reduce(x.astype(dtype), axis=node.axes, keepdims=keepdims)
+        return env[NOISE].reduction(node.op, result, x, node.axes) if NOISE in env else result
 
-    return _compile_library(node.output, (node.input,), program, compute)
+    if isinstance(source, View):
+        return _compile_library(node.output, (source,), program, compute)
+    return _compile_computed(node, source, program, compute)
+
+
+def _compile_computed(node: Reduce, source: Elements, program: Program, compute: Callable[[Env, Any], Any]) -> Step:
+    """Of elements that are not stored: a map over what is kept, in which each point reads, then writes its own."""
+    fill = _compile_elements(source, program)
+    target = compile_view(node.output, program.containers[node.output.container])
+    shape_of, dtype = compile_shape(source.shape), source.expr.type.dtype.numpy
+    kept = [axis for axis in range(source.rank) if axis not in node.axes]
+    names = tuple(source.params[axis].text for axis in kept)
+    keepdims = bool(node.axes) and node.output.rank == source.rank
+
+    def run(machine: Machine) -> None:
+        memory, shape = machine.memory, shape_of(machine.env)
+        written, values = target(machine.env, memory), np.empty(shape, dtype)
+        points: list[Point] = list(product(*(range(shape[axis]) for axis in kept)))
+        record = MapRecord(f"reduce ({', '.join(names)})", names, points)
+        memory.records.append(record)
+        order: list[int] = machine.random.permutation(len(points)).tolist()
+        for iteration in order:
+            record.iteration = iteration
+            fixed = dict(zip(kept, points[iteration], strict=True))
+            fill(machine, values, fixed)
+            position = [fixed.get(axis, 0) for axis in range(source.rank)] if keepdims else points[iteration]
+            element = Bound(written.array[(*position, ...)], written.root, written.level)
+            memory.touch(node.output.container, element, write=True)
+        memory.records.pop()
+        memory.wrote(written)
+        _store(node.output.container, written, np.array(compute(machine.env, values)))
+
+    return run
+
+
+def _compile_elements(source: Elements, program: Program) -> Callable[[Machine, Any, dict[int, int]], None]:
+    """Compute, in random order, the elements whose coordinates on some axes are fixed."""
+    steps = [_compile_tasklet(tasklet, program) for tasklet in source.body]
+    expr, numbers = compile_expr(source.expr), [param.id for param in source.params]
+
+    def fill(machine: Machine, values: Any, fixed: dict[int, int]) -> None:
+        ranges = [[fixed[axis]] if axis in fixed else range(extent) for axis, extent in enumerate(values.shape)]
+        points: list[Point] = list(product(*ranges))
+        order: list[int] = machine.random.permutation(len(points)).tolist()
+        for number in order:
+            machine.env.update(zip(numbers, points[number], strict=True))
+            for step in steps:
+                step(machine)
+            values[points[number]] = expr(machine.env)
+
+    return fill
 
 
 def _arg_extreme(node: Reduce, x: Any) -> Any:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
-from functools import cache
+from functools import cache, cached_property
 
 import numpy as np
 
@@ -30,27 +30,27 @@ class DType(Enum):
     COMPLEX64 = "complex64"
     COMPLEX128 = "complex128"
 
-    @property
+    @cached_property
     def numpy(self) -> np.dtype[np.generic]:
         """The NumPy dtype, in native byte order."""
         return np.dtype(self.value)
 
-    @property
+    @cached_property
     def kind(self) -> str:
         """One of "b" bool, "i" signed, "u" unsigned, "f" float, "c" complex."""
         return self.numpy.kind
 
-    @property
+    @cached_property
     def itemsize(self) -> int:
         """Bytes per element."""
         return self.numpy.itemsize
 
-    @property
+    @cached_property
     def text(self) -> str:
         """The short name used in the text form: b1, i8, u4, f8, c16..."""
         return f"{self.kind}{self.itemsize}"
 
-    @property
+    @cached_property
     def bounds(self) -> tuple[int, int]:
         """Smallest and largest value of an integer or bool type."""
         if self is DType.BOOL:

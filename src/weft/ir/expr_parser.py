@@ -103,6 +103,13 @@ class Source(TokenStream):
         """Take the value of an enumeration member."""
         return self.choose({str(member.value): member for member in kind}, expected)
 
+    def separated(self, item: Callable[[Source], _T]) -> tuple[_T, ...]:
+        """Take one item or more, with commas."""
+        items = [item(self)]
+        while self.accept(","):
+            items.append(item(self))
+        return tuple(items)
+
     def sequence(self, item: Callable[[Source], _T], opening: str = "(", closing: str = ")") -> tuple[_T, ...]:
         """Take items between brackets, with commas."""
         self.expect(opening)

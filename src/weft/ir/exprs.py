@@ -34,6 +34,9 @@ class Value:
     floor: Index | None = field(default=None, repr=False)
     ceiling: Index | None = field(default=None, repr=False)
 
+    def __hash__(self) -> int:
+        return self.id
+
     @property
     def text(self) -> str:
         """`%name.id`, unique in a program."""
@@ -68,6 +71,7 @@ class Index:
     """
 
     terms: tuple[tuple[Monomial, int], ...]
+    values: frozenset[Value] = field(default=frozenset(), repr=False)  # those it depends on
 
     @property
     def type(self) -> ScalarType:
@@ -82,12 +86,9 @@ class Index:
         (monomial, coefficient), *rest = self.terms
         return coefficient if not rest and not monomial else None
 
-    @property
-    def values(self) -> frozenset[Value]:
-        """The values it depends on."""
-        return frozenset(value for monomial, _ in self.terms for value in monomial)
-
     def __add__(self, other: IndexLike) -> Index:
+        if other == 0:
+            return self
         total = dict(self.terms)
         for monomial, coefficient in index(other).terms:
             total[monomial] = total.get(monomial, 0) + coefficient
@@ -160,16 +161,19 @@ def op(name: str, args: Iterable[Expr], type_: ScalarType) -> Op:
 
 
 def _make_index(terms: Mapping[Monomial, int]) -> Index:
-    ordered = sorted(
-        ((monomial, coefficient) for monomial, coefficient in terms.items() if coefficient),
-        key=lambda term: (len(term[0]), [value.id for value in term[0]]),
-    )
+    ordered = [term for term in terms.items() if term[1]]
+    if len(ordered) > 1:
+        ordered.sort(key=_place)
     key = tuple(ordered)
     found = _INDICES.get(key)
     if found is None:
-        found = Index(key)
+        found = Index(key, frozenset([value for monomial, _ in key for value in monomial]))
         _INDICES[key] = found
     return found
+
+
+def _place(term: tuple[Monomial, int]) -> tuple[int, list[int]]:
+    return len(term[0]), [value.id for value in term[0]]
 
 
 def polynomial_of(terms: Iterable[tuple[Monomial, int]]) -> Index:
@@ -228,26 +232,53 @@ def values_in(expr: Expr) -> frozenset[Value]:
             return frozenset((expr,))
         case Index():
             return expr.values
-        case Op(args=args):
-            return frozenset[Value]().union(*(values_in(arg) for arg in args))
         case Const():
             return frozenset()
+        case Op():
+            return _values_below(expr)
 
 
-def substitute(expr: Expr, bindings: Mapping[Value, Expr]) -> Expr:
-    """The expression with values replaced; a value inside a polynomial may only be replaced by an integer one."""
+def _values_below(expr: Op) -> frozenset[Value]:
+    found: set[Value] = set()
+    seen: set[int] = set()  # expressions are shared graphs: each part is looked at once
+    pending: list[Expr] = [expr]
+    while pending:
+        part = pending.pop()
+        if isinstance(part, Value):
+            found.add(part)
+        elif isinstance(part, Index):
+            found |= part.values
+        elif isinstance(part, Op) and id(part) not in seen:
+            seen.add(id(part))
+            pending += part.args
+    return frozenset(found)
+
+
+def substitute(expr: Expr, bindings: Mapping[Value, Expr], done: dict[Expr, Expr] | None = None) -> Expr:
+    """The expression with values replaced; a value inside a polynomial may only be replaced by an integer one.
+
+    The very same object if none occurs. `done` are parts that have been replaced before.
+    """
     match expr:
         case Value():
             return bindings.get(expr, expr)
         case Const():
             return expr
-        case Op(name=name, args=args, type=type_):
-            return op(name, (substitute(arg, bindings) for arg in args), type_)
         case Index():
-            integers: dict[Value, Index] = {}
-            for value in expr.values & bindings.keys():
-                replacement = bindings[value]
-                if not isinstance(replacement, Index | Value):
-                    raise TypeError(f"{value.text} stands in an index and can only be replaced by an index")
-                integers[value] = index(replacement)
-            return expr.substitute(integers)
+            return expr.substitute({value: _integer(value, bindings[value]) for value in expr.values & bindings.keys()})
+        case Op(name=name, args=args, type=type_):
+            done = {} if done is None else done
+            found = done.get(expr)
+            if found is None:
+                found = done[expr] = op(name, [substitute(arg, bindings, done) for arg in args], type_)
+            return found
+
+
+def _integer(value: Value, replacement: Expr) -> Index:
+    match replacement:
+        case Index() | Value():
+            return index(replacement)
+        case Const(value=int() as number) if not isinstance(number, bool):
+            return const_index(number)
+        case _:
+            raise TypeError(f"{value.text} stands in an index and can only be replaced by an index")

@@ -23,6 +23,7 @@ class Storage(Enum):
 
     ARGUMENT = "argument"  # an array of the call; strides as they come (or dense, by `layout`)
     TRANSIENT = "transient"  # made by an Alloc, dense
+    STACK = "stack"  # made by an Alloc, dense, constant extents, in C an array of the block; no view of it leaves
     REF = "ref"  # bound at run time to a view of one of `may_alias`, by a Carry or a Branch result
     ALIAS = "alias"  # the elements of the dense container `base` in C order, under another shape (reshape)
 
@@ -195,6 +196,25 @@ class Elementwise:
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
+@dataclass(frozen=True, slots=True)
+class Elements:
+    """An array that is never stored: its element at the point `params` is `expr`, computed by the tasklets of `body`.
+
+    The tasklets read and compute, in order, and write nothing. Only lets with a `warn` report exceptions; `expr` and
+    the other lets are silent.
+    """
+
+    params: tuple[Value, ...]
+    shape: tuple[Index, ...]
+    body: tuple[Tasklet, ...]
+    expr: Expr
+
+    @property
+    def rank(self) -> int:
+        """Number of axes."""
+        return len(self.shape)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reduce:
     """Combine `input` over `axes` into `output`: its rank less the axes (or 1-long axes there if `keepdims`).
@@ -202,15 +222,16 @@ class Reduce:
     `op` is add, multiply, minimum, maximum, logical_and, logical_or, argmin or argmax (first position; NaN wins as in
     NumPy). The element type of the output is that of the reduction (the input is cast first). `initial` is what an
     empty reduction gives; None means the caller has guarded that it is not empty. Sums may be evaluated in any fixed
-    order within the error bound of pairwise summation.
+    order within the error bound of pairwise summation; a `schedule` does not change it.
     """
 
     op: str
     output: View
-    input: View
+    input: View | Elements
     axes: tuple[int, ...]
     initial: Expr | None
-    warn: int = -1
+    schedule: Schedule = Schedule.SEQUENTIAL
+    warn: int = -1  # of the combination itself
     id: int = field(default=0, compare=False)
     span: Span | None = field(default=None, compare=False, repr=False)
 

@@ -10,6 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+from weft.ir.dtypes import DType
+
 
 @dataclass(frozen=True, slots=True)
 class OpInfo:
@@ -117,3 +119,28 @@ _OVERFLOW: Final = {
 OPS: Final = {
     **_ARITHMETIC, **_FUNCTIONS, **_COMPARISONS, **_PREDICATES, **_BITS, **_STRUCTURE, **_OVERFLOW,
 }  # fmt: skip
+
+# ---- warnings -------------------------------------------------------------------------------------------------------
+
+OVERFLOWING: Final = frozenset(("add", "subtract", "multiply", "negative", "absolute"))  # of integers
+_INTEGER_DIVISIONS: Final = frozenset(("floor_divide", "remainder", "fmod", "reciprocal"))
+
+
+def may_warn(name: str, source: DType, result: DType, *, lone: bool = False) -> bool:
+    """Whether NumPy can give a RuntimeWarning for the operation on these types.
+
+    `lone`: an operator on NumPy scalars, which, unlike one on arrays, also tells when integers overflow.
+    """
+    if lone and source.kind in "iu" and name in OVERFLOWING:
+        return True
+    if name == "cast":
+        return (source.kind in "fc" and result.kind in "iu") or narrows(source, result)
+    if source.kind in "biu":
+        return name in _INTEGER_DIVISIONS
+    return bool(OPS[name].warns) and not (name == "absolute" and source.kind == "f")
+
+
+def narrows(source: DType, result: DType) -> bool:
+    """A cast to single precision, which may overflow."""
+    single = (DType.FLOAT32, DType.COMPLEX64)
+    return source.kind in "fc" and result in single and source not in single

@@ -7,23 +7,21 @@ out:  a `Program` with fresh node ids and no spans; `IRSyntaxError` with line an
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any
 
-from weft.ir.dtypes import DType
 from weft.ir.expr_parser import Source, parse_bundle, parse_expr, parse_index, parse_item, parse_memlet, parse_view
 from weft.ir.exprs import Expr, Index, Value, const_index
+from weft.ir.head_parser import DECLARATIONS, Head
 from weft.ir.lexer import IRSyntaxError
 from weft.ir.nodes import (
     Alloc,
     Branch,
     Break,
     Carry,
-    Container,
     Continue,
+    Elements,
     Elementwise,
     Guard,
-    Layout,
     Let,
     Loop,
     Map,
@@ -44,12 +42,9 @@ from weft.ir.nodes import (
     While,
     Yield,
 )  # fmt: skip
-from weft.ir.text import VERSION, parse_object
-from weft.support.abi import ArgKind, ArgSpec, FunctionRef, Slot, SlotKind, WarnSite, WriteBack
+from weft.ir.text import VERSION
 
 __all__ = ["IRSyntaxError", "parse_program"]
-
-_DTYPES = {dtype.text: dtype for dtype in DType}
 
 
 def parse_program(text: str) -> Program:
@@ -61,153 +56,17 @@ def parse_program(text: str) -> Program:
         raise source.error(f"version {VERSION} of the text form")
     source.end_line()
     source.expect("program")
-    head = _Head(source.name("the name of the program"))
+    head = Head(source.name("the name of the program"))
     source.end_line()
     while not source.peek("{"):
-        if source.token.text not in _DECLARATIONS:
-            raise source.error(f"one of {', '.join(_DECLARATIONS)} or `{{`")
-        _DECLARATIONS[source.word("a declaration")](source, head)
+        if source.token.text not in DECLARATIONS:
+            raise source.error(f"one of {', '.join(DECLARATIONS)} or `{{`")
+        DECLARATIONS[source.word("a declaration")](source, head)
         source.end_line()
     body = _block(source)
     source.end_line()
     source.next("end", "end of text")
     return head.program(body, source.containers)
-
-
-# ---- the head of a program ------------------------------------------------------------------------------------------
-
-
-@dataclass
-class _Head:
-    """What the declarations have given so far."""
-
-    name: str
-    slots: list[Slot] = field(default_factory=list[Slot])
-    args: list[ArgSpec] = field(default_factory=list[ArgSpec])
-    scalars: list[tuple[int, Value]] = field(default_factory=list[tuple[int, Value]])
-    constants: list[Any] = field(default_factory=list[Any])
-    functions: list[FunctionRef] | None = None
-    writebacks: list[WriteBack] = field(default_factory=list[WriteBack])
-    warn_sites: list[WarnSite] = field(default_factory=list[WarnSite])
-
-    def program(self, body: Region, containers: dict[str, Container]) -> Program:
-        functions = (FunctionRef(-1),) if self.functions is None else tuple(self.functions)
-        return Program(
-            self.name, tuple(self.slots), tuple(self.args), tuple(self.scalars), containers, body,
-            tuple(self.constants), functions, tuple(self.writebacks), tuple(self.warn_sites),
-        )  # fmt: skip
-
-
-def _slot(source: Source, head: _Head) -> None:
-    if not source.accept("none"):
-        kind = source.choose({kind.name.lower(): kind for kind in SlotKind}, "the kind of a slot")
-        number = source.integer() if source.token.kind == "number" or source.peek("-") else 0
-        name = source.string() if source.token.kind == "string" else ""
-        head.slots.append(Slot(kind, number, name, source.integer() if source.accept("of") else -1))
-    if source.accept(":"):
-        head.args.append(_arg(source))
-
-
-def _arg(source: Source) -> ArgSpec:
-    kind = source.choose({kind.name.lower(): kind for kind in ArgKind}, "the kind of an argument")
-    fields: dict[str, Any] = {}
-    while source.token.kind in ("name", "string"):
-        if source.accept("rank"):
-            fields["ndim"] = source.integer()
-        elif source.accept("layout"):
-            fields["layout"] = source.name("a layout")
-        elif source.accept("written"):
-            fields["written"] = True
-        elif source.accept("same", "as"):
-            fields["same_as"] = source.integer()
-        elif source.token.text in ("ones", "length", "order"):
-            word = source.word("a field")
-            fields[word] = source.integer()
-        elif source.accept("value"):
-            fields["value"] = _object(source)
-        else:
-            fields["dtype"] = source.name("a dtype")
-    return ArgSpec(kind, **fields)
-
-
-def _object(source: Source) -> Any:
-    here = source.position
-    text = source.next("object", "a Python object")
-    try:
-        return parse_object(text)
-    except (ValueError, SyntaxError):
-        source.position = here
-        raise source.error("a Python literal or `object` and a quoted text") from None
-
-
-def _function(source: Source, head: _Head) -> None:
-    functions = head.functions = head.functions or []
-    if source.accept("none"):
-        return
-    source.expect("of")
-    parent = source.integer()
-    steps = _separated(source, _step) if source.accept("via") else ()
-    calls = _separated(source, _call) if source.accept("calls") else ()
-    functions.append(FunctionRef(parent, steps, calls))
-
-
-def _step(source: Source) -> tuple[str | int, ...]:
-    words: list[str | int] = []
-    while source.token.kind in ("string", "number"):
-        words.append(source.string() if source.token.kind == "string" else source.integer())
-    return tuple(words)
-
-
-def _call(source: Source) -> tuple[int, int]:
-    line = source.integer()
-    source.expect(":")
-    return line, source.integer()
-
-
-def _scalar(source: Source, head: _Head) -> None:
-    source.expect("slot")
-    slot = source.integer()
-    source.expect("=")
-    head.scalars.append((slot, source.define()))
-
-
-def _writeback(source: Source, head: _Head) -> None:
-    source.expect("slot")
-    slot = source.integer()
-    head.writebacks.append(WriteBack(slot, source.string()))
-
-
-def _warning(source: Source, head: _Head) -> None:
-    operation = source.string()
-    source.expect("line")
-    head.warn_sites.append(WarnSite(operation, source.integer()))
-
-
-def _array(source: Source, _: _Head) -> None:
-    name = source.name("a container")
-    source.expect(":")
-    dtype = source.choose(_DTYPES, "an element type")
-    shape = source.sequence(parse_index, "[", "]")
-    storage = source.member(Storage, "a storage: argument, transient, ref or alias")
-    slot = source.integer() if source.accept("slot") else -1
-    base = source.name("a container") if source.accept("of") else ""
-    layout = source.member(Layout, "a layout: C, F or S")
-    aliases = source.sequence(lambda s: s.name("a container")) if source.accept("may", "alias") else ()
-    written = source.accept("written")
-    source.containers[name] = Container(name, dtype, shape, storage, layout, slot, base, aliases, written)
-
-
-_DECLARATIONS: dict[str, Callable[[Source, _Head], None]] = {
-    "slot": _slot,
-    "function": _function,
-    "constant": lambda source, head: head.constants.append(_object(source)),
-    "writeback": _writeback,
-    "warning": _warning,
-    "scalar": _scalar,
-    "size": lambda source, _: (source.define(), None)[1],
-    "free": lambda source, _: (source.define(), None)[1],
-    "array": _array,
-}
 
 
 # ---- nodes ----------------------------------------------------------------------------------------------------------
@@ -283,6 +142,9 @@ def _tasklet(source: Source, lines: list[_TaskletLine]) -> Tasklet:
 
 def _alloc(source: Source) -> Alloc:
     container = source.name("a container")
+    stack = container in source.containers and source.containers[container].storage is Storage.STACK
+    if stack and not source.peek("site"):
+        return Alloc(container=container, site=-1, id=source.next_id())
     source.expect("site")
     return Alloc(container=container, site=source.integer(), id=source.next_id())
 
@@ -308,27 +170,53 @@ def _elementwise(source: Source) -> Elementwise:
 
 
 def _reduce(source: Source) -> Reduce:
-    operation, output, operand = _operands(source)
+    number = source.next_id()
+    operation, output = _target_of(source)
+    operand = _elements(source) if source.accept("elements", "at") else parse_view(source)
     source.expect("axes")
     axes = source.sequence(Source.integer)
     initial = parse_expr(source) if source.accept("initial") else None
+    schedule = _schedule(source, "\n")
     return Reduce(
-        op=operation, output=output, input=operand, axes=axes, initial=initial, warn=_warn(source), id=source.next_id()
-    )
+        op=operation, output=output, input=operand, axes=axes, initial=initial,
+        schedule=schedule, warn=_warn(source), id=number,
+    )  # fmt: skip
+
+
+def _elements(source: Source) -> Elements:
+    params = source.sequence(Source.define)
+    source.expect("over")
+    shape = source.sequence(parse_index, "[", "]")
+    source.expect("{")
+    source.end_line()
+    body: list[Tasklet] = []
+    while not source.accept("yield"):
+        here = source.position
+        node = _node(source)
+        if not isinstance(node, Tasklet):
+            source.position = here
+            raise source.error("a tasklet or `yield`")
+        body.append(node)
+        source.end_line()
+    expr = parse_expr(source)
+    source.end_line()
+    source.expect("}")
+    return Elements(params, shape, tuple(body), expr)
 
 
 def _scan(source: Source) -> Scan:
-    operation, output, operand = _operands(source)
+    operation, output = _target_of(source)
+    operand = parse_view(source)
     source.expect("axis")
     axis = source.integer()
     return Scan(op=operation, output=output, input=operand, axis=axis, warn=_warn(source), id=source.next_id())
 
 
-def _operands(source: Source) -> tuple[str, View, View]:
+def _target_of(source: Source) -> tuple[str, View]:
     operation = source.word("an operation")
     output = parse_view(source)
     source.expect("=")
-    return operation, output, parse_view(source)
+    return operation, output
 
 
 def _matmul(source: Source) -> MatMul:
@@ -345,11 +233,15 @@ def _map(source: Source) -> Map:
     params = source.sequence(Source.define)
     source.expect("in")
     ranges = source.sequence(_range, "[", "]")
-    schedule = Schedule.SEQUENTIAL
-    if not source.peek("warn") and not source.peek("{"):
-        schedule = source.member(Schedule, "a schedule, `warn` or `{`")
+    schedule = _schedule(source, "{")
     warn = _warn(source)
     return Map(params=params, ranges=ranges, body=_block(source), schedule=schedule, warn=warn, id=number)
+
+
+def _schedule(source: Source, end: str) -> Schedule:
+    if source.peek("warn") or source.token.text == end:
+        return Schedule.SEQUENTIAL
+    return source.member(Schedule, f"a schedule, `warn` or {'`{`' if end == '{' else 'end of line'}")
 
 
 def _range(source: Source) -> tuple[Index, Index]:
@@ -406,7 +298,7 @@ def _return(source: Source) -> Return:
 def _site(source: Source) -> Site:
     number = source.integer()
     ended = source.token.kind == "newline" or source.peek("writebacks")
-    frames = () if ended else _separated(source, _frame)
+    frames = () if ended else source.separated(_frame)
     return Site(number, frames, source.sequence(parse_bundle) if source.accept("writebacks") else ())
 
 
@@ -434,16 +326,8 @@ def _guard(source: Source) -> Guard:
     return Guard(condition, site, source.string())
 
 
-def _separated(source: Source, item: Callable[[Source], Any]) -> tuple[Any, ...]:
-    """Take one item or more, with commas."""
-    items = [item(source)]
-    while source.accept(","):
-        items.append(item(source))
-    return tuple(items)
-
-
 def _items(source: Source) -> tuple[Expr | View, ...]:
-    return () if source.token.kind == "newline" else _separated(source, parse_item)
+    return () if source.token.kind == "newline" else source.separated(parse_item)
 
 
 def _break(source: Source) -> Node:

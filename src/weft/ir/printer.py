@@ -31,6 +31,7 @@ from weft.ir.nodes import (
     Constant,
     Container,
     Continue,
+    Elements,
     Elementwise,
     Guard,
     Let,
@@ -96,6 +97,26 @@ def print_expr(expr: Expr) -> str:
 def print_bundle(bundle: Bundle) -> str:
     """What leaves a program, or the value of a live name."""
     return _Printer({}).bundle(bundle)
+
+
+def print_index(index: Index) -> str:
+    """An index polynomial where one is expected: `%i.7 - 1`."""
+    return _Printer({}).index(index)
+
+
+def print_view(view: View, containers: Mapping[str, Container] | None = None) -> str:
+    """A view; with `containers`, a whole axis is written `:`."""
+    return _Printer(containers or {}).view(view)
+
+
+def print_memlet(memlet: Memlet) -> str:
+    """A memlet with its `resolve`."""
+    return _Printer({}).memlet(memlet)
+
+
+def print_container(container: Container) -> str:
+    """The line that declares a container."""
+    return _Printer({}).container(container)
 
 
 # ---- what comes in --------------------------------------------------------------------------------------------------
@@ -312,25 +333,37 @@ class _Printer(_ExprPrinter):
                 return self._elementwise(node, pad)
             case Map() | Loop() | While() | Branch():
                 return self._structured(node, pad)
-            case Alloc() | Reduce() | Scan() | MatMul():
+            case Reduce():
+                return self._reduce(node, pad)
+            case Alloc() | Scan() | MatMul():
                 return [pad + self._simple(node)]
             case _:
                 return [pad + self._control(node)]
 
-    def _simple(self, node: Alloc | Reduce | Scan | MatMul) -> str:
+    def _simple(self, node: Alloc | Scan | MatMul) -> str:
         match node:
             case Alloc(container=container, site=site):
-                return f"alloc {print_name(container)} site {site}"
-            case Reduce():
-                axes = ", ".join(str(axis) for axis in node.axes)
-                text = f"reduce {node.op} {self.view(node.output)} = {self.view(node.input)} axes ({axes})"
-                return text + (f" initial {self.expr(node.initial)}" if node.initial else "") + _warn(node.warn)
+                return f"alloc {print_name(container)}" + (f" site {site}" if site != -1 else "")
             case Scan():
                 text = f"scan {node.op} {self.view(node.output)} = {self.view(node.input)} axis {node.axis}"
                 return text + _warn(node.warn)
             case MatMul():
                 text = f"matmul {self.view(node.output)} = {self.view(node.lhs)} @ {self.view(node.rhs)}"
                 return text + _warn(node.warn)
+
+    def _reduce(self, node: Reduce, pad: str) -> list[str]:
+        head = f"{pad}reduce {node.op} {self.view(node.output)} ="
+        *lines, last = [self.view(node.input)] if isinstance(node.input, View) else self._elements(node.input, pad)
+        tail = f"axes ({', '.join(str(axis) for axis in node.axes)})"
+        tail += (f" initial {self.expr(node.initial)}" if node.initial else "") + _schedule(node.schedule)
+        first, *rest = [*lines, f"{last} {tail}{_warn(node.warn)}"]
+        return [f"{head} {first}", *rest]
+
+    def _elements(self, elements: Elements, pad: str) -> list[str]:
+        params = ", ".join(self.define(param) for param in elements.params)
+        lines = [f"elements at ({params}) over [{self.indices(elements.shape)}] {{"]
+        lines += [line for tasklet in elements.body for line in self._tasklet(tasklet, f"{pad}  ")]
+        return [*lines, f"{pad}  yield {self.expr(elements.expr)}", f"{pad}}}"]
 
     def _tasklet(self, node: Tasklet, pad: str) -> list[str]:
         lines = [f"{self.define(value)} = {self.memlet(memlet)}" for value, memlet in node.reads]
@@ -355,7 +388,7 @@ class _Printer(_ExprPrinter):
             case Map():
                 ranges = ", ".join(f"{self.index(start)}:{self.index(stop)}" for start, stop in node.ranges)
                 head = f"map ({', '.join(self.define(param) for param in node.params)}) in [{ranges}]"
-                head += "" if node.schedule is Schedule.SEQUENTIAL else f" {node.schedule.value}"
+                head += _schedule(node.schedule)
                 return [f"{pad}{head}{_warn(node.warn)} {{", *self.region(node.body, inner), f"{pad}}}"]
             case Loop():
                 step = "" if node.step.constant == 1 else f":{self.index(node.step)}"
@@ -414,6 +447,10 @@ def _add_term(text: str, term: str, *, negative: bool) -> str:
     if not text:
         return f"-{term}" if negative else term
     return f"{text} {'-' if negative else '+'} {term}"
+
+
+def _schedule(schedule: Schedule) -> str:
+    return "" if schedule is Schedule.SEQUENTIAL else f" {schedule.value}"
 
 
 def _warn(warn: int) -> str:

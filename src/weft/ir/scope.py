@@ -155,7 +155,7 @@ class Scope:
             case Storage.ALIAS:
                 self.memory(container.base)
                 self.use_all(container.shape)
-            case Storage.TRANSIENT:
+            case Storage.TRANSIENT | Storage.STACK:
                 self.require(name in self.arrays, f"{name} is used before it is allocated, or after its region")
             case Storage.REF:
                 self.require(name in self.arrays, f"{name} is used before it is bound, or after its region")
@@ -180,6 +180,12 @@ class Scope:
             lone = any(view.shape[number].constant != 1 for number in free)
             self.require(not lone, f"a broadcast view of {view.container} is written")
         return container
+
+    def stays(self, view: View) -> None:
+        """What is bound or handed out does not live on the stack."""
+        roots = may_be(self.program, view.container)
+        local = sorted(name for name in roots if self.container(name).storage is Storage.STACK)
+        self.require(not local, f"a view of {', '.join(local)}, which is on the stack, leaves its region")
 
     def memlet(self, memlet: Memlet, *, write: bool = False) -> Container:
         """The memlet fits its container."""
@@ -211,6 +217,7 @@ class Scope:
                 pass
             case View():
                 self.view(bundle)
+                self.stays(bundle)
             case _:
                 self.use(bundle)
 
@@ -223,7 +230,7 @@ class Scope:
 def may_be(program: Program, name: str) -> frozenset[str]:
     """The arguments and transients whose memory a container may stand for."""
     container = program.containers.get(name)
-    if container is None or container.storage in (Storage.ARGUMENT, Storage.TRANSIENT):
+    if container is None or container.storage in (Storage.ARGUMENT, Storage.TRANSIENT, Storage.STACK):
         return frozenset((name,))
     if container.storage is Storage.ALIAS:
         return may_be(program, container.base)

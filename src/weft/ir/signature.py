@@ -6,11 +6,15 @@ out:  None, or what is wrong with it
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 from weft.ir.dtypes import PY_BOOL, PY_COMPLEX, PY_FLOAT, PY_INT, DType, ScalarType
 from weft.ir.nodes import Container, Layout, Program, Storage
 from weft.support.abi import ArgKind, ArgSpec
+
+# The most that one array may take on the stack.
+STACK_BYTES = 16384
 
 _PYTHON_SCALARS = {
     ArgKind.PY_BOOL: PY_BOOL,
@@ -65,11 +69,22 @@ def _transient_fault(container: Container, program: Program) -> str | None:
     return "a transient is dense" if container.layout is Layout.STRIDED else None
 
 
+def _stack_fault(container: Container, program: Program) -> str | None:
+    if container.layout is Layout.STRIDED:
+        return "an array on the stack is dense"
+    extents = [extent.constant for extent in container.shape]
+    if any(extent is None or extent < 0 for extent in extents):
+        return "the extents of an array on the stack are constants"
+    size_bytes = container.dtype.itemsize * math.prod(extent or 0 for extent in extents)
+    return f"{size_bytes} bytes are too many for the stack" if size_bytes > STACK_BYTES else None
+
+
 def _ref_fault(container: Container, program: Program) -> str | None:
     unknown = [name for name in container.may_alias if name not in program.containers]
     if unknown:
         return f"may alias {', '.join(unknown)}, which do not exist"
-    return None
+    local = [name for name in container.may_alias if program.containers[name].storage is Storage.STACK]
+    return f"may alias {', '.join(local)}, which no view leaves" if local else None
 
 
 def _alias_fault(container: Container, program: Program) -> str | None:
@@ -88,6 +103,7 @@ def _alias_fault(container: Container, program: Program) -> str | None:
 _CHECKS: dict[Storage, Callable[[Container, Program], str | None]] = {
     Storage.ARGUMENT: _argument_fault,
     Storage.TRANSIENT: _transient_fault,
+    Storage.STACK: _stack_fault,
     Storage.REF: _ref_fault,
     Storage.ALIAS: _alias_fault,
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from weft.ir.exprs import Expr, Index, Value, values_in
 from weft.ir.nodes import (
@@ -12,6 +12,7 @@ from weft.ir.nodes import (
     Bundle,
     Choice,
     Constant,
+    Container,
     Continue,
     Elements,
     Elementwise,
@@ -141,6 +142,21 @@ def defined_values(node: Node) -> Iterator[Value]:
             yield from (result for result in results if isinstance(result, Value))
         case _:
             return
+
+
+def bound_extents(node: Node, containers: Mapping[str, Container]) -> Iterator[Value]:
+    """The values that are extents of the refs a node binds, or are bound inside it: they come with the binding."""
+    for below in (node, *(n for inner in inner_regions(node) for n in all_nodes(inner))):
+        match below:
+            case Loop(carries=carries) | While(carries=carries):
+                targets = [carry.target for carry in carries]
+            case Branch(results=results):
+                targets = list(results)
+            case _:
+                continue
+        for target in targets:
+            if isinstance(target, str):
+                yield from (value for extent in containers[target].shape for value in extent.values)
 
 
 def values_defined_in(node: Node) -> frozenset[Value]:

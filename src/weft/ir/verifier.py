@@ -17,8 +17,10 @@ from weft.ir.nodes import (
     Branch,
     Break,
     Continue,
+    Elements,
     Elementwise,
     Guard,
+    Layout,
     Loop,
     Map,
     MatMul,
@@ -35,6 +37,7 @@ from weft.ir.nodes import (
     View,
     While,
     Yield,
+    full_view,
 )  # fmt: skip
 from weft.ir.scope import Scope, may_be
 from weft.ir.signature import signature_fault
@@ -174,10 +177,12 @@ def _check_dataflow(node: Alloc | Elementwise | Reduce | Scan | MatMul | Tasklet
 def _check_alloc(node: Alloc, scope: Scope, place: _Place) -> None:
     container = scope.container(node.container)
     storage = container.storage
-    scope.require(storage is Storage.TRANSIENT, f"{node.container} is {storage.value}, only a transient is allocated")
+    made = storage in (Storage.TRANSIENT, Storage.STACK)
+    scope.require(made, f"{node.container} is {storage.value}, only a transient is allocated")
     scope.require(node.container not in scope.arrays, f"{node.container} is allocated twice")
-    scope.require(not place.parallel, "memory is allocated inside a parallel map")
-    scope.require(node.site in scope.sites, f"site {node.site} does not stand above")
+    if storage is Storage.TRANSIENT:
+        scope.require(not place.parallel, "memory is allocated inside a parallel map")
+        scope.require(node.site in scope.sites, f"site {node.site} does not stand above")
     scope.use_all(container.shape)
     scope.arrays.add(node.container)
 
@@ -216,12 +221,28 @@ def _differ(left: Sequence[Index], right: Sequence[Index]) -> bool:
     return any(a is not None and b is not None and a != b for a, b in pairs)
 
 
+def _check_elements(elements: Elements, scope: Scope) -> None:
+    scope.use_all(elements.shape)
+    scope.require(len(elements.params) == elements.rank, "one parameter per axis of the elements is needed")
+    with scope.inner():
+        for param in elements.params:
+            _check_integer(param, scope)
+            scope.define(param)
+        for tasklet in elements.body:
+            scope.require(not tasklet.writes, "a tasklet writes where elements are computed")
+            _check_tasklet(tasklet, scope)
+        scope.use(elements.expr)
+
+
 def _check_reduce(node: Reduce, scope: Scope) -> None:
-    scope.view(node.input)
+    if isinstance(node.input, Elements):
+        _check_elements(node.input, scope)
+    else:
+        scope.view(node.input)
     output = scope.view(node.output, write=True)
     scope.require(node.op in _REDUCTIONS, f"there is no reduction by `{node.op}`")
     known = len(set(node.axes)) == len(node.axes) and all(0 <= axis < node.input.rank for axis in node.axes)
-    scope.require(known, f"the axes {node.axes} are not those of a view of rank {node.input.rank}")
+    scope.require(known, f"the axes {node.axes} are not those of an input of rank {node.input.rank}")
     kept = [extent for axis, extent in enumerate(node.input.shape) if axis not in node.axes]
     flat = [*node.input.shape]
     for axis in node.axes:
@@ -321,8 +342,11 @@ def _check_fit(target: Value | str, item: Expr | View, scope: Scope) -> None:
         scope.require(item.rank == ref.rank, f"{target} is of rank {ref.rank}, but gets nothing of rank {item.rank}")
         return
     given = scope.view(item)
+    scope.stays(item)
     if given.dtype is not ref.dtype or item.rank != ref.rank:
         scope.fail(f"{target} is {ref.dtype.text} of rank {ref.rank}, but gets {given.dtype.text} of rank {item.rank}")
+    if ref.layout is not Layout.STRIDED and (given.layout is not ref.layout or item != full_view(given)):
+        scope.fail(f"{target} is dense in {ref.layout.value} order, but gets a view that is not")
     surplus = may_be(scope.program, item.container) - may_be(scope.program, target)
     scope.require(not surplus, f"{target} may not alias {', '.join(sorted(surplus))}, but is bound to it")
 

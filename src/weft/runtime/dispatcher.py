@@ -9,6 +9,8 @@ out:  `Dispatcher.call`, a C callable that takes what the function takes and ret
       a variant fits                     -> its kernel, without the GIL; then result, on_resume or on_finish
       a written array overlaps another   -> py_func
       no variant fits                    -> on_miss((parameters, ...)), whose value is the call's
+
+py_func is the function, or what is given in its place as `in_python`.
 """
 
 from __future__ import annotations
@@ -95,7 +97,13 @@ def signature_of(function: FunctionType) -> Signature | None:
 class Dispatcher:
     """One program: `call` is the C callable (a plain function to Python, collected like any other object)."""
 
-    def __init__(self, native: Native, function: FunctionType, on_miss: Callable[[tuple[Any, ...]], Any]) -> None:
+    def __init__(
+        self,
+        native: Native,
+        function: FunctionType,
+        on_miss: Callable[[tuple[Any, ...]], Any],
+        in_python: Callable[..., Any] | None = None,
+    ) -> None:
         signature = signature_of(function)
         if signature is None:
             raise TypeError("a program has a fixed number of parameters")
@@ -108,7 +116,7 @@ class Dispatcher:
             function.__globals__,
             _builtins_of(function),
             function.__closure__ or (),
-            function,
+            in_python or function,
             on_miss,
             errstate_only_warns,
         )

@@ -243,6 +243,14 @@ class WarnSite(NamedTuple):
     line: int
 
 
+class Remark(NamedTuple):
+    """What the compiler has to say to the user, at a line of the program's own file, or of another one."""
+
+    text: str
+    line: int
+    file: str = ""
+
+
 class FunctionRef(NamedTuple):
     """How to reach a function that was inlined, from the program itself (index 0, no steps).
 
@@ -269,13 +277,14 @@ class KernelInfo(NamedTuple):
     writebacks: tuple[WriteBack, ...] = ()
     warn_sites: tuple[WarnSite, ...] = ()
     libraries: tuple[str, ...] = ()  # names of library functions the kernel expects in ctx->library, in order
+    remarks: tuple[Remark, ...] = ()  # told once, also when the kernel comes from the cache
     abi: int = ABI_VERSION
 
 
 def info_to_json(info: KernelInfo) -> dict[str, Any]:
     """Plain lists, dicts, strings and numbers; recipes carry their class name."""
     data = info._asdict()
-    for name in ("slots", "args", "functions", "writebacks", "warn_sites"):
+    for name in ("slots", "args", "functions", "writebacks", "warn_sites", "remarks"):
         data[name] = [item._asdict() for item in data[name]]
     data["exits"] = [
         {**e._asdict(), "recipe": _recipe_to_json(e.recipe), "frames": [f._asdict() for f in e.frames]}
@@ -303,6 +312,7 @@ def info_from_json(data: dict[str, Any]) -> KernelInfo:
         writebacks=tuple(WriteBack(**w) for w in data["writebacks"]),
         warn_sites=tuple(WarnSite(**w) for w in data["warn_sites"]),
         libraries=tuple(data["libraries"]),
+        remarks=tuple(Remark(**r) for r in data["remarks"]),
     )
 
 

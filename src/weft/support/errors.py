@@ -1,7 +1,7 @@
 """What Weft raises and warns.
 
-The user's mistake is a `CompileError`, ours an `InternalError`; both are `WeftError`. Mistakes that NumPy or Python
-report themselves are never wrapped: the program raises NumPy's exception.
+The user's mistake is a `CompileError`, ours an `InternalError` or a `VerificationError`; all are `WeftError`. Mistakes
+that NumPy or Python report themselves are never wrapped: the program raises NumPy's exception.
 
     error[E103]: shapes (4, 3) and (4,) do not broadcast
       --> heat.py:12:9
@@ -50,6 +50,10 @@ class CompileError(WeftError):
         return "\n".join(lines)
 
 
+class ArgumentError(WeftError, TypeError):
+    """A compiled graph was called with arguments it was not compiled for; `str()` is the whole message."""
+
+
 class InternalError(WeftError):
     """Weft itself is at fault; `reproducer` is a file with all that is needed to see it again, where one was saved."""
 
@@ -63,6 +67,33 @@ class InternalError(WeftError):
             lines[-1] += " with the program and the output of `weft info`."
         else:
             lines[-1] += f" with this file: {self.reproducer}"
+        return "\n".join(lines)
+
+
+class VerificationError(WeftError):
+    """`verify=True` found a difference; `str()` is the whole message.
+
+    `output` names what differs ("argument 'A'", "the result[1]"), `span` is the statement that last wrote it, `origin`
+    a sentence about the pass it comes from, `reproducer` a script that makes the call again, where one was saved.
+    """
+
+    def __init__(self, output: str, message: str, span: Span, origin: str, reproducer: Path | None = None) -> None:
+        super().__init__(output, message, span, origin, reproducer)
+        self.output, self.message, self.span = output, message, span
+        self.origin, self.reproducer = origin, reproducer
+
+    def __str__(self) -> str:
+        span, gutter = self.span, " " * len(str(self.span.line))
+        text, caret = _excerpt(span)
+        lines = [
+            *_first_lines(self.message, _MESSAGE_LINES),
+            f"{gutter}--> {span.file}:{span.line}:{span.start + 1}",
+            f"{span.line} | {text}",
+            f"{gutter} | {caret}",
+            f"{gutter} = origin: {self.origin}",
+        ]
+        if self.reproducer is not None:
+            lines.append(f"{gutter} = reproducer: {self.reproducer}")
         return "\n".join(lines)
 
 

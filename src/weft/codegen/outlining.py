@@ -1,0 +1,87 @@
+"""Bodies that threads run: C functions of their own, that find the variables they use in a struct.
+
+before:  what stands in a nest, as a function of the range `begin` to `end`
+after:   struct f_env_0 { const double *a; int64_t n; int32_t fp; };
+         static void f_body_0(void *raw, int64_t begin, int64_t end) { ... }
+         ...
+         struct f_env_0 env = {.a = a, .n = n, .fp = 0};
+         ctx->parallel(ctx, f_body_0, &env, count, grain);
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from weft.codegen.kernel import Kernel, words
+
+# Below this many points everything runs on the calling thread: starting threads would cost more.
+PARALLEL_POINTS = 32768
+
+
+@dataclass(frozen=True, slots=True)
+class Outlined:
+    """A body: its struct, its function, the variables it takes from outside, and the flags it gives back in `env`."""
+
+    env_type: str
+    name: str
+    captured: tuple[str, ...]
+    flags: tuple[str, ...]
+
+
+def outline(kernel: Kernel, flags: Sequence[str], emit: Callable[[], None], *, cold: bool = False) -> Outlined:
+    """Write a function of `begin` and `end`. What it notes in `flags` (int32, declared in it) is joined in `env`.
+
+    A `cold` one hardly ever runs: the compiler makes it small and does not spend time on it.
+    """
+    number, kernel.bodies = kernel.bodies, kernel.bodies + 1
+    env_type, name = f"struct {kernel.symbol}_env_{number}", f"{kernel.symbol}_body_{number}"
+    visible, parallel = kernel.variables, kernel.parallel
+    kernel.variables, kernel.parallel = visible.new_child(), True
+    with kernel.elsewhere() as body:
+        body.depth = 1
+        for flag in flags:
+            kernel.line(f"int32_t {kernel.declare(flag, 'int32_t')} = 0;")
+        emit()
+    used, inside = words(body.text), kernel.variables.maps[0]
+    captured = [(name, type_) for name, type_ in visible.items() if name in used and name not in inside]
+    kernel.variables, kernel.parallel = visible, parallel
+    visible.update(inside)
+    text = _function(env_type, name, captured, flags, body.text)
+    kernel.outlined.append(text.replace("WEFT_OPAQUE ", "WEFT_OPAQUE __attribute__((cold)) ", 1) if cold else text)
+    return Outlined(env_type, name, tuple(name for name, _ in captured), tuple(flags))
+
+
+def _function(env_type: str, name: str, captured: Sequence[tuple[str, str]], flags: Sequence[str], text: str) -> str:
+    fields = [f"    {_declarator(type_, name)};" for name, type_ in captured]
+    fields += [f"    int32_t {name};" for name in flags]
+    # gcc 12 takes a body that writes only through pointers in `env` for one without effect, and drops calls of it.
+    head = f"WEFT_OPAQUE static void {name}(void *raw, int64_t begin, int64_t end)"
+    lines = [f"{env_type} {{", *fields, "};", "", head, "{", f"    {env_type} *env = raw;"]
+    lines += [f"    {_declarator(type_, f'const {name}')} = env->{name};" for name, type_ in captured]
+    lines.append(text.rstrip("\n"))
+    for flag in flags:
+        lines += [f"    if ({flag})", f"        __atomic_fetch_or(&env->{flag}, {flag}, __ATOMIC_RELAXED);"]
+    return "\n".join([*lines, "}", ""])
+
+
+def _declarator(type_: str, name: str) -> str:
+    return f"{type_}{name}" if type_.endswith("*") else f"{type_} {name}"
+
+
+def emit_environment(kernel: Kernel, body: Outlined, env: str = "env") -> None:
+    """The struct with what a body takes from here."""
+    fields = [f".{name} = {name}" for name in body.captured] + [f".{name} = 0" for name in body.flags]
+    kernel.line(f"{body.env_type} {env} = {{{', '.join(fields) or '0'}}};")
+
+
+def emit_outlined(
+    kernel: Kernel, body: Outlined, count: str, points: str, grain: str = "", *, env: str = "env"
+) -> None:
+    """Run a body from 0 to `count`, on threads if that is `points` or more pieces of work, `grain` at a time."""
+    emit_environment(kernel, body, env)
+    kernel.line(f"if ({points} >= {PARALLEL_POINTS})")
+    grain = grain or f"{kernel.support.machine('grain')}({count}, {points})"
+    kernel.line(f"    ctx->parallel(ctx, {body.name}, &{env}, {count}, {grain});")
+    kernel.line("else")
+    kernel.line(f"    {body.name}(&{env}, 0, {count});")

@@ -1,0 +1,253 @@
+"""A reduction being written: its loops, its elements, its results."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Container, Generator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from typing import Final
+
+from weft.codegen.access import element
+from weft.codegen.c_types import c_type, literal
+from weft.codegen.checks import check
+from weft.codegen.expressions import emit_expr, index_text
+from weft.codegen.fp_flags import clear_flags
+from weft.codegen.kernel import Flags, Kernel, Watch, bare
+from weft.codegen.outlining import emit_environment, outline
+from weft.codegen.reduction_warnings import Warnings
+from weft.codegen.scalars import Operand
+from weft.codegen.tasklets import emit_tasklet
+from weft.ir.dtypes import DType
+from weft.ir.exprs import const_index, index
+from weft.ir.nodes import Elements, Reduce, Tasklet
+from weft.support.errors import InternalError
+
+POSITIONS: Final = ("argmin", "argmax")
+_NAME: Final = re.compile(r"[A-Za-z_]\w*")
+
+
+@dataclass(frozen=True, slots=True)
+class Reduction:
+    """`dtype` is that of the numbers combined: the output's, for positions that of the elements."""
+
+    kernel: Kernel
+    node: Reduce
+    source: Elements
+    dtype: DType
+    warnings: Warnings
+
+    # -- axes
+
+    @property
+    def reduced(self) -> list[int]:
+        """The axes that are combined, less those of extent 1."""
+        return [axis for axis in sorted(self.node.axes) if self.source.shape[axis].constant != 1]
+
+    @property
+    def kept(self) -> list[int]:
+        """The axes that stay, less those of extent 1."""
+        axes = (axis for axis in range(self.source.rank) if axis not in self.node.axes)
+        return [axis for axis in axes if self.source.shape[axis].constant != 1]
+
+    def name(self, axis: int) -> str:
+        """The C variable of a parameter."""
+        return self.kernel.new_value(self.source.params[axis])
+
+    def extent(self, axis: int) -> str:
+        """The extent of an axis."""
+        return index_text(self.kernel, self.source.shape[axis])
+
+    @contextmanager
+    def loops(self, axes: list[int], span: tuple[str, str] | None = None) -> Generator[None]:
+        """Loops over axes; `span` replaces the range of the first."""
+        with ExitStack() as stack:
+            for number, axis in enumerate(axes):
+                first, last = span if span is not None and number == 0 else ("0", self.extent(axis))
+                name = self.name(axis)
+                head = f"for (int64_t {name} = {first}; {name} < {last}; ++{name})"
+                stack.enter_context(self.kernel.block(head))
+            yield
+
+    def single_axes(self) -> None:
+        """The parameters of axes of extent 1."""
+        for axis, extent in enumerate(self.source.shape):
+            if extent.constant == 1:
+                self.kernel.line(f"const int64_t {self.name(axis)} = 0;")
+
+    @property
+    def points(self) -> str:
+        """How many elements there are, as a C expression."""
+        extents = [f"({self.extent(axis)})" for axis in (*self.kept, *self.reduced)]
+        return f"(double){' * '.join(extents or ['1'])}"
+
+    # -- elements and results
+
+    @property
+    def type(self) -> str:
+        """The C type of the numbers combined."""
+        return c_type(self.dtype)
+
+    def element(self, *, checked: bool | None = None) -> str:
+        """Compute the element at the present point: a C name."""
+        kernel, checked = self.kernel, self.warnings.checked if checked is None else checked
+        outer = kernel.flags, kernel.default_site
+        kernel.flags, kernel.default_site = Flags(self.warnings.names) if checked else None, -1
+        kernel.map_depth += 1
+        for tasklet in self.source.body:
+            emit_tasklet(kernel, _silenced(tasklet, self.warnings.names if checked else {}))
+        text = self._converted(Operand(emit_expr(kernel, self.source.expr), self.source.expr.type.dtype))
+        kernel.map_depth -= 1
+        kernel.flags, kernel.default_site = outer
+        return text if _NAME.fullmatch(text) else kernel.bind(text, self.type, "x")
+
+    def _converted(self, operand: Operand) -> str:
+        if self.node.op.startswith("logical_"):
+            return self.kernel.scalars().truth(operand)
+        return self.kernel.scalars().cast(operand, self.dtype)
+
+    def combine(self, left: str, right: str) -> str:
+        """`left op right`, as a C expression."""
+        operands = (Operand(left, self.dtype), Operand(right, self.dtype))
+        return bare(self.kernel.scalars().apply(self.node.op, operands, self.dtype))
+
+    @property
+    def identity(self) -> str:
+        """What a reduction starts from."""
+        return identity(self.node.op, self.dtype)
+
+    def output(self) -> str:
+        """The element of the output that the present point belongs to."""
+        points = [index(param) for param in self.source.params]
+        if self.node.output.rank == self.source.rank:
+            place = tuple(const_index(0) if axis in self.node.axes else p for axis, p in enumerate(points))
+        else:
+            place = tuple(p for axis, p in enumerate(points) if axis not in self.node.axes)
+        return element(self.kernel, self.node.output.at(place))
+
+    def simd(self) -> str:
+        """The pragma of a loop whose iterations are independent but for the warnings they note."""
+        names = list(dict.fromkeys(self.warnings.names.values()))
+        return f"#pragma omp simd reduction(|:{', '.join(names)})" if names else "#pragma omp simd"
+
+    @contextmanager
+    def over(self, count: int | str, *, checked: bool = False) -> Generator[str]:
+        """A vector loop over lanes: the C name of their number. `checked`: it may note warnings."""
+        number = self.kernel.names.claim("l")
+        self.kernel.line(self.simd() if checked and self.warnings.checked else "#pragma omp simd")
+        with self.kernel.block(f"for (int64_t {number} = 0; {number} < {count}; ++{number})"):
+            yield number
+
+    # -- warnings
+
+    def declare_raised(self) -> None:
+        """The variable for the processor's flags."""
+        if self.warnings.raised:
+            self.kernel.line(f"int32_t {self.kernel.declare(self.warnings.raised, 'int32_t')} = 0;")
+
+    @contextmanager
+    def measured(self) -> Generator[None]:
+        """Note the processor's flags that what is inside raises, if these are asked."""
+        raised, kernel = self.warnings.raised, self.kernel
+        if raised:
+            flags = kernel.flags
+            if flags is not None and flags.mode is Watch.FILTER:  # the nest around us reads them at its end
+                kernel.line(f"{flags.suspect} |= {kernel.support.machine('fp_flags')}();")
+            clear_flags(kernel, self.warnings.pinned)
+        yield
+        if raised:
+            kernel.line(f"{raised} |= {kernel.support.machine('fp_flags')}();")
+
+    def pin(self, name: str) -> None:
+        """The value is there before flags are read."""
+        if self.warnings.raised:
+            self.kernel.line(f'__asm__ volatile("" : : "g"({name}));')
+
+    def inspect(self, total: str) -> None:
+        """Look into a result that is suspect, before it is written: its elements may be what it overwrites."""
+        suspect = self._suspect(total)
+        if suspect:
+            with self.kernel.block(f"if (__builtin_expect({suspect}, 0))"):
+                self.replay(total)
+
+    def _suspect(self, total: str) -> str:
+        conditions = [f"!{self.finite(total)}"] if self.warnings.replayed else []
+        conditions += [self.warnings.raised] if self.warnings.raised else []
+        return " || ".join(conditions)
+
+    def finite(self, name: str) -> str:
+        """Whether a number is, as a C expression."""
+        return self.kernel.scalars().apply("isfinite", (Operand(name, self.dtype),), DType.BOOL)
+
+    def replay(self, result: str) -> None:
+        """Compute the elements of one result once more, in order, in a cold function that checks every operation."""
+        kernel, names = self.kernel, list(dict.fromkeys(self.warnings.names.values()))
+        site = self.warnings.combination
+        odd = kernel.names.claim("odd")
+        outer, kernel.unit_axes = kernel.unit_axes, frozenset()
+        emit = self.audit if site < 0 else lambda: self._combine_again(self.warnings.names[site], odd)
+        body = outline(kernel, [*names, odd], emit, cold=True)
+        kernel.unit_axes = outer
+        emit_environment(kernel, body, "again")
+        kernel.line(f"{body.name}(&again, 0, 0);")
+        for name in names:
+            kernel.line(f"{name} |= again.{name};")
+        if site >= 0:
+            # The order of the fast loops has overflowed, whatever this one did.
+            kernel.line(f"if (!again.{odd} & !{self.finite(result)})")
+            kernel.line(f"    {self.warnings.names[site]} |= WEFT_FP_OVERFLOW;")
+
+    def audit(self) -> None:
+        """Compute the elements of one result, with a check of every operation."""
+        *axes, last = self.reduced or [-1]
+        with self.loops(axes):
+            if last >= 0:
+                self.kernel.line(self.simd())
+            with self.loops([last]) if last >= 0 else self.kernel.block():
+                self.element(checked=True)
+
+    def _combine_again(self, flags: str, odd: str) -> None:
+        kernel, total = self.kernel, self.kernel.names.claim("total")
+        kernel.line(f"{self.type} {total} = {self.identity};")
+        with self.loops(self.reduced):
+            x = self.element(checked=True)
+            following = kernel.bind(self.combine(total, x), self.type, "next")
+            operands, result = (Operand(total, self.dtype), Operand(x, self.dtype)), Operand(following, self.dtype)
+            kernel.line(f"{flags} |= {check(kernel.support, self.node.op, result, operands, cold=True)};")
+            kernel.line(f"{odd} |= !{self.finite(x)};")
+            kernel.line(f"{total} = {following};")
+
+
+def _silenced(tasklet: Tasklet, sites: Container[int]) -> Tasklet:
+    """Only these sites warn."""
+    return replace(tasklet, lets=tuple(let if let.warn in sites else replace(let, warn=-1) for let in tasklet.lets))
+
+
+def better(reduction: Reduction, value: str, best: str) -> str:
+    """Whether an element is better than the best one before it: larger or smaller, or the first NaN."""
+    scalars, dtype = reduction.kernel.scalars(), reduction.dtype
+    new, old = Operand(value, dtype), Operand(best, dtype)
+    order = scalars.apply("greater" if reduction.node.op == "argmax" else "less", (new, old), DType.BOOL)
+    if dtype.kind not in "fc":
+        return bare(order)
+    new_nan, old_nan = (scalars.apply("isnan", (operand,), DType.BOOL) for operand in (new, old))
+    return f"({old_nan} == 0) & ({order} | {new_nan})"
+
+
+def identity(op: str, dtype: DType) -> str:
+    """What a reduction starts from; a sum from 0.0, so that, as in NumPy, no sum is -0.0."""
+    match op:
+        case "multiply" | "logical_and":
+            return literal(1, dtype)
+        case "add" | "logical_or":
+            return literal(0, dtype)
+        case "maximum" | "minimum" | "argmax" | "argmin":
+            smallest = op in ("maximum", "argmax")
+            infinity = -float("inf") if smallest else float("inf")
+            if dtype.kind == "f":
+                return literal(infinity, dtype)
+            if dtype.kind == "c":
+                return literal(complex(infinity, infinity), dtype)
+            return literal(dtype.bounds[not smallest], dtype)
+        case _:
+            raise InternalError(f"there is no reduction by {op}")

@@ -1,0 +1,294 @@
+"""Guards leave loops: what must hold in every iteration is checked once, in front of the loop.
+
+before:  site 2 {...}                                  after:   site 2 {...}
+         for %i.1 in 0:%n.2 {                                   guard or(0 >= n, m >= n) else site 2
+           site 3 {...}                                         for %i.1 in 0:%n.2 {
+           guard m >= i + 1 else site 3                           site 3 {...}
+           ...                                                    ...
+
+A condition in values from outside and the loop variable holds in all iterations if it holds at the worst end of the
+range; that is exact where every alternative of it gets worse in the same direction. A loop that does not run needs
+nothing. Where the hoisted guard fails, Python repeats the whole loop from the site in front: nothing has happened yet.
+A guard in an arm of a branch leaves it together with the condition: `not branch or guard`.
+
+Guards stay that depend on what the loop computes, that an iteration or the loop may end before, and those for which
+there is no site in front of the loop, or something has been written since that Python could see. Those of `while` stay.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import ClassVar
+
+from weft.analysis.conditions import Atom, Clause, Constraint, clauses_of, condition_of, is_refuted, simplest
+from weft.analysis.facts import Facts
+from weft.analysis.ranges import is_nonnegative
+from weft.ir.dtypes import NP_BOOL
+from weft.ir.exprs import Expr, Index, Value, op, polynomial_of, substitute, values_in
+from weft.ir.nodes import (
+    Branch,
+    Break,
+    Continue,
+    Guard,
+    Loop,
+    Map,
+    Node,
+    Program,
+    Region,
+    Return,
+    Site,
+    Tasklet,
+    While,
+)  # fmt: skip
+from weft.ir.traverse import all_nodes, bound_extents, inner_regions, values_defined_in
+from weft.passes.base import Bench, Session
+from weft.passes.open_sites import OpenSite, open_site
+
+
+@dataclass(frozen=True, slots=True)
+class HoistGuards:
+    """Move guards in front of loops."""
+
+    name: ClassVar[str] = "hoist-guards"
+
+    def run(self, program: Program, session: Session) -> Program:
+        """The program with fewer guards in its loops."""
+        walk = _Walk(Bench(self.name, program, session))
+        body = walk.region(program.body, Facts(), None)
+        return program if body is program.body else replace(program, body=body)
+
+
+_TRIAL = OpenSite(-1, frozenset())
+
+
+class _Walk:
+    def __init__(self, bench: Bench) -> None:
+        self.bench = bench
+        self.memory = bench.legality.memory
+
+    def region(self, region: Region, facts: Facts, site: OpenSite | None) -> Region:
+        """A region with the guards of its loops in front of them; `site` is open at its head."""
+        nodes: list[Node] = []
+        for node in region.nodes:
+            if isinstance(node, Site):
+                site = open_site(node)
+            inner = self.inside(node, facts, site)
+            if isinstance(inner, Loop):
+                guards, inner = _Hoisting(inner, facts, site, self.bench).run()
+                if site is not None and any(isinstance(below, Guard) for below in all_nodes(inner.body)):
+                    guards, inner = self.nest(node, facts, site) or (guards, inner)
+                nodes += guards
+                for guard in guards:
+                    facts = facts.after(guard)
+            nodes.append(inner)
+            facts = facts.after(inner)
+            if site is not None and site.closed_by(node, self.memory):
+                site = None
+        return region if tuple(nodes) == region.nodes else Region(tuple(nodes))
+
+    def nest(self, node: Node, facts: Facts, site: OpenSite) -> tuple[list[Guard], Loop] | None:
+        """A loop whose inner loops have no site in front of them (`weft.map`), with the guards of all in front of all.
+
+        They go to the heads of the inner loops on trial, as if there were a site; then all of them must go on.
+        """
+        assert isinstance(node, Loop)
+        said = len(self.bench.session.records)
+        body = self.region(node.body, facts.inside(node, self.memory)[0], _TRIAL)
+        guards, loop = _Hoisting(replace(node, body=body), facts, site, self.bench).run()
+        left = any(isinstance(below, Guard) and below.site == _TRIAL.number for below in all_nodes(loop.body))
+        if left or not guards:
+            del self.bench.session.records[said:]
+            return None
+        return guards, loop
+
+    def inside(self, node: Node, facts: Facts, site: OpenSite | None) -> Node:
+        known = facts.inside(node, self.memory)
+        match node:
+            case Map() | Loop() | While():
+                kept = None if site is None or site.closed_by(node, self.memory) else site
+                body = self.region(node.body, known[0], kept)
+                return node if body is node.body else replace(node, body=body)
+            case Branch():
+                then, orelse = self.region(node.then, known[0], site), self.region(node.orelse, known[1], site)
+                return node if then is node.then and orelse is node.orelse else replace(node, then=then, orelse=orelse)
+            case _:
+                return node
+
+
+@dataclass(slots=True)
+class _Hoisting:
+    """The guards of one loop."""
+
+    loop: Loop
+    facts: Facts
+    site: OpenSite | None
+    bench: Bench
+    varying: frozenset[Value] = frozenset()
+    ends_early: bool = False
+    lets: dict[Value, Expr] = field(default_factory=dict[Value, Expr])
+    found: list[Guard] = field(default_factory=list[Guard])
+
+    def run(self) -> tuple[list[Guard], Loop]:
+        """What goes in front of the loop, and the loop without it."""
+        if not any(isinstance(node, Guard) for node in _reached(self.loop.body)):
+            return [], self.loop
+        own = values_defined_in(self.loop) | frozenset(bound_extents(self.loop, self.bench.containers))
+        self.varying = own - {self.loop.var}
+        self.lets = _outside_lets(self.loop.body, self.varying)
+        self.ends_early = any(_ends_loop(node, 0) for node in self.loop.body.nodes)
+        body = self.harvest(self.loop.body, ())
+        return self.found, self.loop if body is self.loop.body else replace(self.loop, body=body)
+
+    def harvest(self, region: Region, conditions: tuple[tuple[Expr, bool], ...]) -> Region:
+        """A region without the guards that could be taken; `conditions` are those of the branches around it."""
+        nodes: list[Node] = []
+        reached = True  # in every iteration that comes to the region
+        for node in region.nodes:
+            kept = node
+            match node:
+                case Guard():
+                    reason = self.take(node, conditions) if reached else "an iteration may end before"
+                    if not reason:
+                        continue
+                    self.bench.note(f"checked in every iteration, {reason}: {node.reason}", self.loop, done=False)
+                case Branch() if reached:
+                    then = self.harvest(node.then, (*conditions, (node.condition, True)))
+                    orelse = self.harvest(node.orelse, (*conditions, (node.condition, False)))
+                    if then is not node.then or orelse is not node.orelse:
+                        kept = replace(node, then=then, orelse=orelse)
+                case _:
+                    pass
+            nodes.append(kept)
+            reached = reached and not _ends_iteration(node, 0)
+        return region if len(nodes) == len(region.nodes) and tuple(nodes) == region.nodes else Region(tuple(nodes))
+
+    def take(self, guard: Guard, conditions: Sequence[tuple[Expr, bool]]) -> str:
+        """Put a guard in front of the loop; why not, if it cannot be done."""
+        if self.site is None:
+            return "there is no way back to the head of the loop"
+        condition = guard.condition
+        for outer, truth in conditions:
+            other = op("logical_not", (outer,), outer.type) if truth else outer
+            condition = op("logical_or", (other, condition), NP_BOOL)
+        condition = substitute(condition, self.lets)
+        used = values_in(condition)
+        if not used.isdisjoint(self.varying):
+            return "it depends on what the loop computes"
+        if self.loop.var in used and self.ends_early:
+            return "the loop may end before its last iteration"
+        clauses: list[Clause] = []
+        for clause in clauses_of(condition):
+            worst = self.at_worst(clause)
+            if worst is None:
+                return "no end of the range is the worst case"
+            clauses.append(worst)
+        for clause in clauses:
+            self.add(Guard(condition_of(clause), self.site.number, guard.reason))
+        self.bench.note(f"checked in front of the loop: {guard.reason}", self.loop, done=True)
+        return ""
+
+    def add(self, guard: Guard) -> None:
+        if any(guard.condition is other.condition for other in self.found):
+            return
+        if not self.bench.legality.proves(guard.condition, self.facts):
+            self.found.append(guard)
+
+    # -- conditions
+
+    def at_worst(self, clause: Clause) -> Clause | None:
+        """The clause for all iterations; None if it gets worse in both directions, or that end is not known."""
+        var, by = self.loop.var, self.loop.step.constant
+        if by is None or by == 0:
+            return None
+        directions = {_direction(atom, var) for atom in clause if var in _values(atom)}
+        if len(directions) > 1 or None in directions:
+            return None
+        empty = Constraint(self.loop.start - self.loop.stop if by > 0 else self.loop.stop - self.loop.start)
+        atoms: Iterable[Atom] = clause
+        if directions:
+            end = self.end(largest=next(iter(directions)) == -1)
+            if end is None:
+                return None
+            atoms = [_substituted(atom, var, end) for atom in clause]
+        runs = any(is_refuted(empty, fact) for fact in (None, *self.facts.constraints))
+        return simplest(atoms if runs else (empty, *atoms))
+
+    def end(self, *, largest: bool) -> Index | None:
+        """The largest or smallest value of the loop variable, exactly."""
+        loop, by = self.loop, self.loop.step.constant
+        if by is None:
+            return None
+        if (by < 0) is largest:
+            return loop.start
+        return loop.stop - by if abs(by) == 1 else None
+
+
+def _values(atom: Atom) -> frozenset[Value]:
+    return atom.index.values if isinstance(atom, Constraint) else values_in(atom)
+
+
+def _direction(atom: Atom, var: Value) -> int | None:
+    """1 if an alternative is the easier the larger the variable, -1 if the harder; None if neither is certain."""
+    if not isinstance(atom, Constraint) or atom.equal:
+        return None
+    factor: list[tuple[tuple[Value, ...], int]] = []
+    for monomial, coefficient in atom.index.terms:
+        others = tuple(value for value in monomial if value != var)
+        if len(others) < len(monomial) - 1:
+            return None
+        if len(others) < len(monomial):
+            factor.append((others, coefficient))
+    slope = polynomial_of(factor)
+    if is_nonnegative(slope):
+        return 1
+    return -1 if is_nonnegative(-slope) else None
+
+
+def _substituted(atom: Atom, var: Value, end: Index) -> Atom:
+    return Constraint(atom.index.substitute({var: end}), atom.equal) if isinstance(atom, Constraint) else atom
+
+
+def _outside_lets(body: Region, varying: frozenset[Value]) -> dict[Value, Expr]:
+    """What values computed in a loop are in values from outside and the loop variable; those that stand in no index."""
+    found: dict[Value, Expr] = {}
+    for node in all_nodes(body):
+        for let in node.lets if isinstance(node, Tasklet) else ():
+            known = let.warn < 0 and varying.isdisjoint(values_in(let.expr) - found.keys())
+            if known and let.value.type.dtype.kind not in "iu":
+                found[let.value] = substitute(let.expr, found)
+    return found
+
+
+# ---- ways out -------------------------------------------------------------------------------------------------------
+
+
+def _reached(region: Region) -> Iterator[Node]:
+    """The nodes of a region and of the arms of branches in it."""
+    for node in region.nodes:
+        yield node
+        if isinstance(node, Branch):
+            yield from _reached(node.then)
+            yield from _reached(node.orelse)
+
+
+def _ends_loop(node: Node, depth: int) -> bool:
+    """Whether a node may end the loop `depth` loops further out, or one around it."""
+    match node:
+        case Return():
+            return True
+        case Break():
+            return node.depth >= depth
+        case _:
+            deeper = depth + isinstance(node, Loop | While)
+            return any(_ends_loop(inner, deeper) for region in inner_regions(node) for inner in region.nodes)
+
+
+def _ends_iteration(node: Node, depth: int) -> bool:
+    """Whether a node may end the present iteration of that loop."""
+    if isinstance(node, Continue):
+        return depth == 0
+    if isinstance(node, Return | Break):
+        return _ends_loop(node, depth)
+    deeper = depth + isinstance(node, Loop | While)
+    return any(_ends_iteration(inner, deeper) for region in inner_regions(node) for inner in region.nodes)

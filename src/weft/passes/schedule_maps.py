@@ -1,0 +1,117 @@
+"""The outermost maps and reductions of a program run in parallel.
+
+before:  map (i) in [0:n] { alloc t; reduce add t[] = elements at (j) over [m] { ... }; x = t[]; write y[i] = x }
+after:   map (i) in [0:n] parallel { alloc t; reduce add t[] = elements at (j) over [m] { ... }; ... }
+
+Iterations of a map are independent by definition, so this needs no proof. A map that holds more than computation
+(memory from the heap, ways out of the program, library calls, names bound at run time) stays in order, and so does
+one whose points combine what they write: two threads would lose a part of it. Then what is inside may be parallel.
+Generated code uses threads only where there is enough work at run time, and vectors in the innermost maps whatever
+their schedule.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from weft.ir.nodes import (
+    Alloc,
+    Branch,
+    Break,
+    Continue,
+    Loop,
+    Map,
+    Node,
+    Program,
+    Reduce,
+    Region,
+    Scan,
+    Schedule,
+    Storage,
+    Tasklet,
+    While,
+    Yield,
+)  # fmt: skip
+from weft.passes.base import Bench, Session
+
+
+@dataclass(frozen=True, slots=True)
+class ScheduleMaps:
+    """Schedule outermost maps and reductions on the thread pool."""
+
+    name: ClassVar[str] = "schedule-maps"
+
+    def run(self, program: Program, session: Session) -> Program:
+        """The program with its maps scheduled."""
+        body = _scheduled(program.body, Bench(self.name, program, session))
+        return program if body is program.body else replace(program, body=body)
+
+
+def _scheduled(region: Region, bench: Bench) -> Region:
+    nodes = tuple(_node(node, bench) for node in region.nodes)
+    return region if all(a is b for a, b in zip(nodes, region.nodes, strict=True)) else Region(nodes)
+
+
+def _node(node: Node, bench: Bench) -> Node:
+    match node:
+        case Map():
+            return _map(node, bench)
+        case Reduce():
+            if node.schedule is not Schedule.SEQUENTIAL:
+                return node
+            bench.note("a reduction runs in parallel", node, done=True)
+            return replace(node, schedule=Schedule.PARALLEL)
+        case Loop() | While():
+            body = _scheduled(node.body, bench)
+            return node if body is node.body else replace(node, body=body)
+        case Branch():
+            then, orelse = _scheduled(node.then, bench), _scheduled(node.orelse, bench)
+            return node if then is node.then and orelse is node.orelse else replace(node, then=then, orelse=orelse)
+        case _:
+            return node
+
+
+def _map(node: Map, bench: Bench) -> Map:
+    if node.schedule is not Schedule.SEQUENTIAL:
+        return node
+    names = ", ".join(param.name for param in node.params)
+    reason = _why_in_order(node.body, bench)
+    if reason is None and node.params:
+        bench.note(f"the map over {names} runs in parallel", node, done=True)
+        return replace(node, schedule=Schedule.PARALLEL)
+    bench.note(f"the map over {names} runs in order: {reason or 'it has one point'}", node, done=False)
+    body = _scheduled(node.body, bench)
+    return node if body is node.body else replace(node, body=body)
+
+
+def _why_in_order(region: Region, bench: Bench) -> str | None:
+    """What keeps threads out of a region."""
+    for node in region.nodes:
+        reason = _why_not(node, bench)
+        if reason is not None:
+            return reason
+    return None
+
+
+def _why_not(node: Node, bench: Bench) -> str | None:
+    match node:
+        case Tasklet(writes=writes):
+            combined = [memlet.container for memlet, _ in writes if memlet.conflict]
+            return f"its points combine what they write to {combined[0]}" if combined else None
+        case Alloc(container=name):
+            return None if bench.containers[name].storage is Storage.STACK else f"it allocates {name}"
+        case Map(body=body):
+            return _why_in_order(body, bench)
+        case Loop(carries=carries, body=body):
+            names = [carry.target for carry in carries if isinstance(carry.target, str)]
+            return f"{names[0]} is bound at run time" if names else _why_in_order(body, bench)
+        case Branch(results=results, then=then, orelse=orelse):
+            names = [result for result in results if isinstance(result, str)]
+            if names:
+                return f"{names[0]} is bound at run time"
+            return _why_in_order(then, bench) or _why_in_order(orelse, bench)
+        case Reduce() | Scan() | Continue() | Break() | Yield():
+            return None
+        case _:
+            return f"it holds a {type(node).__name__.lower()}"

@@ -1,0 +1,50 @@
+"""Maxwell's equations in a plane, by finite differences in time on a staggered grid."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weft_bench.kernel import Inputs, Kernel, Sizes
+
+
+def fdtd_2d(ex: NDArray[Any], ey: NDArray[Any], hz: NDArray[Any], source: NDArray[Any]) -> None:
+    """One step per number in `source`, which drives the first edge; the other edges keep their field.
+
+    `ex` lies between the columns of `hz` and has one more of them; `ey` between its rows and has one more of those.
+    """
+    for pulse in source:
+        ey[0] = pulse
+        ey[1:-1] -= 0.5 * (hz[1:] - hz[:-1])
+        ex[:, 1:-1] += 0.5 * (hz[:, 1:] - hz[:, :-1])
+        hz += 0.7 * (ex[:, 1:] - ex[:, :-1] - ey[1:] + ey[:-1])
+
+
+def make_inputs(sizes: Sizes, dtype: np.dtype[Any], rng: np.random.Generator) -> Inputs:
+    """Fields with numbers of both signs, and a pulse that swings."""
+    rows, columns, steps = sizes["rows"], sizes["columns"], sizes["steps"]
+    return {
+        "ex": rng.uniform(-1.0, 1.0, (rows, columns + 1)).astype(dtype),
+        "ey": rng.uniform(-1.0, 1.0, (rows + 1, columns)).astype(dtype),
+        "hz": rng.uniform(-1.0, 1.0, (rows, columns)).astype(dtype),
+        "source": np.sin(0.1 * np.arange(steps)).astype(dtype),
+    }
+
+
+KERNEL = Kernel(
+    name="fdtd_2d",
+    function=fdtd_2d,
+    title="Electromagnetic waves, 2-D",
+    domain="Physics",
+    dwarf="Structured grids",
+    presets={
+        "S": {"rows": 150, "columns": 160, "steps": 80},
+        "M": {"rows": 320, "columns": 340, "steps": 140},
+        "L": {"rows": 700, "columns": 720, "steps": 220},
+    },
+    make_inputs=make_inputs,
+    dtypes=("float32", "float64"),
+    outputs=("ex", "ey", "hz"),
+)

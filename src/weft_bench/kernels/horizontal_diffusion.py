@@ -1,0 +1,48 @@
+"""Diffusion along the levels of an atmosphere: fourth order, with fluxes that only run downhill."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weft_bench.kernel import RETURN, Inputs, Kernel, Sizes
+
+
+def horizontal_diffusion(field: NDArray[Any], strength: NDArray[Any]) -> NDArray[Any]:
+    """The field after one step, without the two points at every side that only serve as neighbours."""
+    laplacian = 4.0 * field[1:-1, 1:-1] - field[2:, 1:-1] - field[:-2, 1:-1] - field[1:-1, 2:] - field[1:-1, :-2]
+    flux_x = laplacian[1:, 1:-1] - laplacian[:-1, 1:-1]
+    uphill = flux_x * (field[2:-1, 2:-2] - field[1:-2, 2:-2]) > 0.0
+    flux_x = np.where(uphill, 0.0, flux_x)
+    flux_y = laplacian[1:-1, 1:] - laplacian[1:-1, :-1]
+    uphill = flux_y * (field[2:-2, 2:-1] - field[2:-2, 1:-2]) > 0.0
+    flux_y = np.where(uphill, 0.0, flux_y)
+    return field[2:-2, 2:-2] - strength * (flux_x[1:] - flux_x[:-1] + flux_y[:, 1:] - flux_y[:, :-1])
+
+
+def make_inputs(sizes: Sizes, dtype: np.dtype[Any], rng: np.random.Generator) -> Inputs:
+    """A rough field: about half of the fluxes are stopped."""
+    width, length, levels = sizes["width"], sizes["length"], sizes["levels"]
+    return {
+        "field": rng.uniform(-1.0, 2.0, (width + 4, length + 4, levels)).astype(dtype),
+        "strength": rng.uniform(0.01, 0.05, (width, length, levels)).astype(dtype),
+    }
+
+
+KERNEL = Kernel(
+    name="horizontal_diffusion",
+    function=horizontal_diffusion,
+    title="Diffusion along atmospheric levels",
+    domain="Weather",
+    dwarf="Structured grids",
+    presets={
+        "S": {"width": 90, "length": 96, "levels": 60},
+        "M": {"width": 170, "length": 180, "levels": 110},
+        "L": {"width": 340, "length": 360, "levels": 200},
+    },
+    make_inputs=make_inputs,
+    dtypes=("float32", "float64"),
+    outputs=(RETURN,),
+)

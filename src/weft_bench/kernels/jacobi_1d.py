@@ -1,0 +1,43 @@
+"""Jacobi relaxation on a line: every inner point becomes the mean of itself and its two neighbours, many times."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weft_bench.kernel import Inputs, Kernel, Sizes
+
+
+def jacobi_1d(steps: int, A: NDArray[Any], B: NDArray[Any]) -> None:
+    """Two half steps per turn, from A to B and back."""
+    for _ in range(steps):
+        B[1:-1] = (A[:-2] + A[1:-1] + A[2:]) / 3.0
+        A[1:-1] = (B[:-2] + B[1:-1] + B[2:]) / 3.0
+
+
+def make_inputs(sizes: Sizes, dtype: np.dtype[Any], rng: np.random.Generator) -> Inputs:
+    """Two lines that differ everywhere."""
+    return {
+        "steps": sizes["steps"],
+        "A": rng.uniform(-1.0, 2.0, sizes["points"]).astype(dtype),
+        "B": rng.uniform(-1.0, 2.0, sizes["points"]).astype(dtype),
+    }
+
+
+KERNEL = Kernel(
+    name="jacobi_1d",
+    function=jacobi_1d,
+    title="Jacobi relaxation, 1-D",
+    domain="Differential equations",
+    dwarf="Structured grids",
+    presets={
+        "S": {"points": 4_000, "steps": 500},
+        "M": {"points": 16_000, "steps": 1_700},
+        "L": {"points": 64_000, "steps": 4_000},
+    },
+    make_inputs=make_inputs,
+    dtypes=("float32", "float64"),
+    outputs=("A", "B"),
+)

@@ -1,0 +1,45 @@
+"""LU factorisation with row and column products: A = L U, with U and the part of L below its ones in place of A."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weft_bench.kernel import Inputs, Kernel, Sizes
+
+
+def lu(A: NDArray[Any]) -> None:
+    """Factorise A in place, row by row and without pivots."""
+    n = A.shape[0]
+    for i in range(n):
+        for j in range(i):
+            A[i, j] = (A[i, j] - A[i, :j] @ A[:j, j]) / A[j, j]
+        for j in range(i, n):
+            A[i, j] -= A[i, :i] @ A[:i, j]
+
+
+def make_inputs(sizes: Sizes, dtype: np.dtype[Any], rng: np.random.Generator) -> Inputs:
+    """A matrix whose diagonal is strong enough to do without pivots."""
+    n = sizes["n"]
+    return {"A": (rng.uniform(-0.5, 1.0, (n, n)) + n * np.eye(n)).astype(dtype)}
+
+
+def tolerance(sizes: Sizes) -> float:
+    """Dot products in any order; errors add up over the rows before."""
+    return 8.0 * (sizes["n"] + 2)
+
+
+KERNEL = Kernel(
+    name="lu",
+    function=lu,
+    title="LU factorisation with row products",
+    domain="Linear algebra",
+    dwarf="Dense linear algebra",
+    presets={"S": {"n": 80}, "M": {"n": 250}, "L": {"n": 600}},
+    make_inputs=make_inputs,
+    dtypes=("float32", "float64"),
+    outputs=("A",),
+    tolerance=tolerance,
+)

@@ -1,0 +1,474 @@
+"""Reductions of elements that are computed where they are needed, against NumPy: operations, types, axes, threads."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.codegen.builders import Build, give, point
+from tests.codegen.harness import Module, load
+from tests.codegen.test_module import kernel_text
+from tests.codegen.test_reductions import OPS, axes_of, check, expect, result_type, sample
+from tests.conftest import Golden
+from weft.interp import Returned, interpret
+from weft.ir.dtypes import NP_BOOL, DType, ScalarType
+from weft.ir.exprs import Expr, Value, const, const_index, index, op
+from weft.ir.nodes import Elements, Layout, Let, Map, Memlet, Pack, Program, Reduce, Region, Schedule, Tasklet
+from weft.ir.parser import parse_program
+from weft.ir.printer import print_program
+from weft.ir.verifier import verify
+
+DIVIDE, OVERFLOW, INVALID = 1, 2, 8
+F8, F4, I8 = ScalarType(DType.FLOAT64), ScalarType(DType.FLOAT32), ScalarType(DType.INT64)
+LENGTHS = (0, 1, 7, 8, 9, 31, 32, 127, 128, 129, 511, 513, 1000, 5000, 100_000)
+SHAPES = {2: [(3, 5), (1, 300), (300, 2), (0, 4), (4, 0), (40, 1100)], 3: [(3, 4, 5), (2, 1, 150), (7, 60, 80)]}
+INITIAL = {"add": 0, "multiply": 1, "logical_and": True, "logical_or": False}
+PARALLEL, SEQUENTIAL = Schedule.PARALLEL, Schedule.SEQUENTIAL
+
+
+def combination(dtype: DType) -> str:
+    """An operation of which NumPy has one answer; its products of complex numbers differ in the last bit."""
+    return {"b": "logical_xor", "c": "subtract"}.get(dtype.kind, "multiply")
+
+
+def product(
+    name: str, dtype: DType, axes: tuple[int, ...], rank: int, keepdims: bool, schedule: Schedule = SEQUENTIAL
+) -> Program:
+    """Reduce `a[::-1] * b`, where b is as long as the last axis and its strides are known at run time."""
+    build = Build(f"{name}_{dtype.text}")
+    a, b = build.array("a", dtype, rank), build.array("b", dtype, 1, Layout.STRIDED)
+    result, type_ = result_type(name, dtype), ScalarType(dtype)
+    output = build.array("r", result, rank if keepdims else rank - len(axes), written=True)
+    params = [build.value("ijk"[axis]) for axis in range(rank)]
+    u, v, p = build.value("u", type_), build.value("v", type_), build.value("p", type_)
+    backwards = (a.shape[0] - 1 - index(params[0]), *point(*params[1:]))
+    first = Tasklet(reads=((u, Memlet("a", backwards)), (v, Memlet(b.container, point(params[-1])))))
+    second = Tasklet(lets=(Let(p, op(combination(dtype), (u, v), NP_BOOL if dtype is DType.BOOL else type_)),))
+    elements = Elements(tuple(params), a.shape, (first, second), p)
+    initial = const(INITIAL[name], ScalarType(result)) if name in INITIAL else None
+    node = Reduce(op=name, output=output, input=elements, axes=axes, initial=initial, schedule=schedule)
+    program = build.program(node, give(Pack(())))
+    verify(program)
+    return program
+
+
+def check_close(name: str, got: Any, expected: Any, values: Any, axes: tuple[int, ...]) -> None:
+    """Sums within the bound of pairwise summation, products in NumPy's order, everything else exact."""
+    if name == "add" and got.dtype.kind in "fc":
+        sizes = np.abs(values).sum(axes, dtype=np.float64).reshape(got.shape)
+        assert (np.abs(got - expected) <= 60 * np.finfo(got.dtype).eps * sizes).all()
+    else:
+        check(name, got, expected.astype(got.dtype), 50)
+
+
+@functools.cache
+def module(dtype: DType, rank: int, keepdims: bool) -> tuple[Module, dict[Any, int]]:
+    cases = list(itertools.product(OPS, axes_of(rank), (SEQUENTIAL, PARALLEL)))
+    cases = [(name, axes, schedule) for name, axes, schedule in cases if not name.startswith("arg") or len(axes) < 2]
+    programs = [product(name, dtype, axes, rank, keepdims, schedule) for name, axes, schedule in cases]
+    kernels = load(programs, "-O3" if rank == 1 else "-O1")
+    return kernels, {case: number for number, case in enumerate(cases)}
+
+
+CASES = [
+    *((dtype, 1, False) for dtype in (DType.FLOAT64, DType.FLOAT32, DType.COMPLEX128, DType.COMPLEX64)),
+    *((dtype, 1, True) for dtype in (DType.INT8, DType.UINT16, DType.INT64, DType.BOOL)),
+    *((dtype, 2, False) for dtype in (DType.FLOAT64, DType.COMPLEX64, DType.INT32)),
+    (DType.FLOAT32, 2, True),
+    (DType.FLOAT64, 3, False),
+]
+
+
+@pytest.mark.parametrize(("dtype", "rank", "keepdims"), CASES, ids=lambda value: getattr(value, "text", str(value)))
+def test_every_operation_over_every_combination_of_axes(dtype: DType, rank: int, keepdims: bool) -> None:
+    kernels, numbers = module(dtype, rank, keepdims)
+    for shape in [(length,) for length in LENGTHS] if rank == 1 else SHAPES[rank]:
+        a, b = sample(dtype, shape), np.repeat(sample(dtype, shape[-1:]), 2)[::2]
+        with np.errstate(all="ignore"):
+            values = getattr(np, combination(dtype))(a[::-1], b)
+        for (name, axes, schedule), number in numbers.items():
+            count = int(np.prod([shape[axis] for axis in axes]))
+            if schedule is PARALLEL or (count == 0 and name not in INITIAL):
+                continue
+            with np.errstate(all="ignore"):
+                expected = expect(name, values, axes, keepdims)
+            runs = [np.empty(expected.shape, result_type(name, dtype).value) for _ in range(3)]
+            kernels(a, b, runs[0], number=number)
+            check_close(name, runs[0], expected, values, axes)
+            for threads, got in enumerate(runs[1:], 1):
+                kernels(a, b, got, number=numbers[name, axes, PARALLEL], threads=threads)
+                assert got.tobytes() == runs[0].tobytes(), (name, axes, shape, threads)
+
+
+@pytest.mark.parametrize("shape", [(3, 5), (0, 4), (4, 0)])
+def test_the_interpreter_and_the_text_agree(shape: tuple[int, int]) -> None:
+    for name, axes in itertools.product(("add", "maximum", "argmin", "logical_or"), [(0,), (1,)]):
+        program = product(name, DType.FLOAT64, axes, 2, False)
+        assert parse_program(print_program(program)) == program
+        a, b = sample(DType.FLOAT64, shape), sample(DType.FLOAT64, shape[-1:])
+        if shape[axes[0]] == 0 and name not in INITIAL:
+            continue
+        expected = expect(name, a[::-1] * b, axes, False)
+        got = np.empty(expected.shape, result_type(name, DType.FLOAT64).value)
+        assert isinstance(interpret(program, [a, b, got]), Returned)
+        np.testing.assert_allclose(got, expected, rtol=1e-14)
+
+
+# ---- large inputs, and threads --------------------------------------------------------------------------------------
+
+
+def of_view(name: str, dtype: DType, axes: tuple[int, ...], rank: int, schedule: Schedule) -> Program:
+    build = Build(f"{name}_{dtype.text}")
+    a, result = build.array("a", dtype, rank), result_type(name, dtype)
+    output = build.array("r", result, rank - len(axes), written=True)
+    node = Reduce(op=name, output=output, input=a, axes=axes, initial=None, schedule=schedule)
+    return build.program(node, give(Pack(())))
+
+
+LARGE = [
+    ("add", DType.FLOAT64, (0,), (1_000_003,)),
+    ("add", DType.FLOAT32, (0,), (3_000_001,)),
+    ("add", DType.COMPLEX128, (0, 1), (401, 1003)),
+    ("add", DType.FLOAT64, (0,), (301, 1409)),
+    ("add", DType.FLOAT64, (0, 2), (31, 40, 700)),
+    ("add", DType.FLOAT64, (1, 2), (31, 40, 700)),
+    ("add", DType.INT16, (0, 1), (401, 1003)),
+    ("maximum", DType.FLOAT64, (0,), (1_000_003,)),
+    ("minimum", DType.INT8, (0,), (1_000_003,)),
+    ("argmax", DType.FLOAT64, (0,), (1_000_003,)),
+    ("argmin", DType.FLOAT32, (0,), (700, 900)),
+    ("argmin", DType.UINT8, (1,), (700, 900)),
+    ("multiply", DType.FLOAT64, (0,), (1_000_003,)),
+    ("logical_and", DType.BOOL, (0,), (1_000_003,)),
+]
+
+
+@functools.cache
+def large() -> Module:
+    return load([
+        of_view(name, dtype, axes, len(shape), schedule)
+        for name, dtype, axes, shape in LARGE
+        for schedule in (SEQUENTIAL, PARALLEL)
+    ])  # fmt: skip
+
+
+@pytest.mark.parametrize("case", range(len(LARGE)), ids=lambda case: f"{LARGE[case][0]}-{LARGE[case][1].text}-{case}")
+def test_threads_change_no_bits(case: int) -> None:
+    name, dtype, axes, shape = LARGE[case]
+    random = np.random.default_rng(case)
+    values = sample(dtype, shape) if dtype.kind in "biu" else random.standard_normal(shape).astype(dtype.value)
+    if name == "multiply":
+        values = 1.0 + 1e-8 * values
+    expected = expect(name, values, axes, False)
+    runs = [np.empty(expected.shape, result_type(name, dtype).value) for _ in range(3)]
+    large()(values, runs[0], number=2 * case)
+    outcome = large()(values, runs[1], number=2 * case + 1)
+    large()(values, runs[2], number=2 * case + 1, threads=2)
+    check_close(name, runs[0], expected, values, axes)
+    assert runs[0].tobytes() == runs[1].tobytes() == runs[2].tobytes()
+    alone = axes == (0,) and len(shape) == 1
+    assert (outcome.chunks > 1) is not (alone and name in ("argmax", "multiply", "logical_and"))
+
+
+def test_small_reductions_stay_on_their_thread() -> None:
+    got = np.empty(())
+    assert large()(np.ones(30_000), got, number=1).chunks == 0
+    assert got == 30_000
+
+
+def test_sums_of_products_are_as_good_as_pairwise_ones() -> None:
+    kernels, numbers = module(DType.FLOAT32, 1, False)
+    a, b = np.full(10_000_019, 0.1, np.float32), np.ones(10_000_019, np.float32)
+    got = np.empty((), np.float32)
+    kernels(a, b, got, number=numbers["add", (0,), SEQUENTIAL])
+    true = float(a[0]) * a.size
+    assert abs(float(got) - true) <= 2 * abs(float(a.sum()) - true) + true * 1e-7
+
+
+# ---- positions ------------------------------------------------------------------------------------------------------
+
+
+@functools.cache
+def positions() -> tuple[Module, list[tuple[str, DType]]]:
+    cases = [(n, d) for n in ("argmin", "argmax") for d in (DType.FLOAT64, DType.FLOAT32, DType.UINT8, DType.BOOL)]
+    return load([of_view(name, dtype, (0,), 1, SEQUENTIAL) for name, dtype in cases]), cases
+
+
+@pytest.mark.parametrize("length", [1, 15, 16, 17, 63, 64, 100, 511, 513, 2048, 70_000])
+def test_positions_of_the_first_best(length: int) -> None:
+    kernels, cases = positions()
+    random, got = np.random.default_rng(length), np.empty((), np.int64)
+    for number, (name, dtype) in enumerate(cases):
+        for high in (1, 2, 5, 200):
+            values = random.integers(0, high, length).astype(dtype.value)
+            kernels(values, got, number=number)
+            assert got == getattr(np, name)(values), (name, dtype, high)
+        if dtype.kind == "f":
+            for place in {0, length // 3, length - 1}:
+                for other in (np.nan, np.inf, -np.inf):
+                    values[place], values[-1] = np.nan, other
+                    kernels(values, got, number=number)
+                    assert got == getattr(np, name)(values), (name, dtype, place, other)
+            for fill in (np.inf, -np.inf):
+                values[:] = fill
+                values[length // 2] = -fill
+                kernels(values, got, number=number)
+                assert got == getattr(np, name)(values), (name, dtype, fill)
+
+
+# ---- warnings -------------------------------------------------------------------------------------------------------
+
+
+def warning_sum(
+    compute: Callable[[Value, Value, Build], tuple[tuple[Let, ...], Expr]],
+    name: str = "add",
+    rank: int = 1,
+    axes: tuple[int, ...] = (0,),
+    schedule: Schedule = SEQUENTIAL,
+    around: bool = False,
+) -> Program:
+    """Site 0 is the combination; `compute` takes more. `around`: inside a map of one point."""
+    build = Build(name)
+    a, b = build.array("a", DType.FLOAT64, rank), build.array("b", DType.FLOAT64, rank)
+    r = build.array("r", result_type(name, DType.FLOAT64), rank - len(axes), written=True)
+    site = build.warn(name)
+    params = [build.value("ij"[axis]) for axis in range(rank)]
+    u, v = build.value("u", F8), build.value("v", F8)
+    lets, expr = compute(u, v, build)
+    reads = ((u, Memlet("a", point(*params))), (v, Memlet(b.container, point(*params))))
+    elements = Elements(tuple(params), a.shape, (Tasklet(reads=reads, lets=lets),), expr)
+    initial = const(0.0, F8) if name == "add" else None
+    node = Reduce(op=name, output=r, input=elements, axes=axes, initial=initial, schedule=schedule, warn=site)
+    if around:
+        one = build.value("once")
+        inner = Map(params=(one,), ranges=((const_index(0), const_index(1)),), body=Region((node,)), warn=site)
+        return build.program(inner, give(Pack(())))
+    return build.program(node, give(Pack(())))
+
+
+def products(u: Value, v: Value, build: Build) -> tuple[tuple[Let, ...], Expr]:
+    p = build.value("p", F8)
+    return (Let(p, op("multiply", (u, v), F8), build.warn("multiply")),), p
+
+
+def logistic(u: Value, v: Value, build: Build) -> tuple[tuple[Let, ...], Expr]:
+    """v / (1 + exp(u)): that exp(u) has overflowed does not show in the result."""
+    e, s, q = (build.value(name, F8) for name in "esq")
+    lets = (
+        Let(e, op("exp", (u,), F8), build.warn("exp")),
+        Let(s, op("add", (e, const(1.0, F8)), F8), build.warn("add")),
+        Let(q, op("divide", (v, s), F8), build.warn("divide")),
+    )
+    return lets, q
+
+
+def numpy_warnings(*steps: Callable[[], Any]) -> dict[int, int]:
+    found: dict[int, int] = {}
+    for site, step in enumerate(steps):
+        flags = [0]
+        with np.errstate(call=lambda _, flag, seen=flags: seen.append(flag), all="call", under="ignore"):
+            step()
+        found[site] = int(np.bitwise_or.reduce(flags))
+    return found
+
+
+NUMBERS = {
+    "plain": (2.0, 3.0),
+    "overflow": (1e200, 1e200),
+    "invalid": (np.inf, 0.0),
+    "nan": (np.nan, 1.0),
+    "infinite": (np.inf, 1.0),
+    "total": (1e154, 1.2e154),
+}
+
+
+@functools.cache
+def warning_module(compute: Any, rank: int, axes: tuple[int, ...]) -> Module:
+    return load([
+        warning_sum(compute, "add", rank, axes, schedule, around)
+        for schedule in (SEQUENTIAL, PARALLEL)
+        for around in (False, True)
+    ])  # fmt: skip
+
+
+@pytest.mark.parametrize("case", NUMBERS)
+@pytest.mark.parametrize(("shape", "axes"), [((300,), (0,)), ((60_000,), (0,)), ((4, 50), (0,)), ((300, 200), (1,))])
+def test_sums_of_products_warn_where_numpy_does(shape: tuple[int, ...], axes: tuple[int, ...], case: str) -> None:
+    a, b = np.ones(shape), np.ones(shape)
+    a.flat[7], b.flat[7] = NUMBERS[case]
+    if case == "total":
+        a.flat[7::50], b.flat[7::50] = NUMBERS[case]
+    with np.errstate(all="ignore"):
+        values = a * b
+        sums = values.sum(axes)
+    expected = numpy_warnings(lambda: values.sum(axes), lambda: a * b)
+    got = np.empty([extent for axis, extent in enumerate(shape) if axis not in axes])
+    kernels = warning_module(products, len(shape), axes)
+    for number in range(4):
+        outcome = kernels(a, b, got, number=number, threads=2)
+        assert outcome.warnings == expected, number
+        np.testing.assert_allclose(got, sums, rtol=1e-13)
+
+
+def test_what_does_not_reach_the_result_is_checked_where_it_happens() -> None:
+    kernels = warning_module(logistic, 1, (0,))
+    for size in (20, 50_000):
+        a, b, got = np.zeros(size), np.ones(size), np.empty(())
+        for number in range(4):
+            assert kernels(a, b, got, number=number, threads=2).warnings == {0: 0, 1: 0, 2: 0, 3: 0}
+        a[3] = 1000.0
+        for number in range(4):
+            assert kernels(a, b, got, number=number, threads=2).warnings == {0: 0, 1: OVERFLOW, 2: 0, 3: 0}
+            np.testing.assert_allclose(got, (size - 1) / 2)
+        a[4], b[4] = np.inf, np.inf
+        for number in range(4):
+            assert kernels(a, b, got, number=number, threads=2).warnings == {0: 0, 1: OVERFLOW, 2: 0, 3: INVALID}
+
+
+def quotient(u: Value, v: Value, build: Build) -> tuple[tuple[Let, ...], Expr]:
+    """u / v raises the flags of the processor."""
+    q = build.value("q", F8)
+    return (Let(q, op("divide", (u, v), F8), build.warn("divide")),), q
+
+
+def power(u: Value, v: Value, build: Build) -> tuple[tuple[Let, ...], Expr]:
+    """v * exp(u): the flags that a vectorized function raises mean nothing."""
+    e, q = build.value("e", F8), build.value("q", F8)
+    lets = (
+        Let(e, op("exp", (u,), F8), build.warn("exp")),
+        Let(q, op("multiply", (v, e), F8), build.warn("multiply")),
+    )
+    return lets, q
+
+
+def choice(u: Value, v: Value, build: Build) -> tuple[tuple[Let, ...], Expr]:
+    """where(u < v, u * v, u): the product is computed for all elements, whether it is taken or not."""
+    p = build.value("p", F8)
+    return (Let(p, op("multiply", (u, v), F8), build.warn("multiply")),), op(
+        "select", (op("less", (u, v), NP_BOOL), p, u), F8
+    )
+
+
+# How elements are computed, by us and by NumPy; operands that warn, and of what: by site, from 1 on.
+COMPUTED: dict[str, tuple[Any, Any, tuple[float, float], tuple[int, ...]]] = {
+    "quotient": (quotient, lambda a, b: a / b, (1.0, 0.0), (DIVIDE,)),
+    "power": (power, lambda a, b: b * np.exp(a), (1000.0, 0.0), (OVERFLOW, INVALID)),
+    "choice": (choice, lambda a, b: np.where(a < b, a * b, a), (1e200, 1e180), (OVERFLOW,)),
+}
+SEARCHES = ["logical_or", "argmax", "maximum", "add"]
+PLACES: list[tuple[tuple[int, ...], tuple[int, ...]]] = [
+    ((5000,), (0,)),
+    ((50_000,), (0,)),
+    ((3, 40), (1,)),
+    ((40, 3), (0,)),
+]
+
+
+@functools.cache
+def search_module(name: str) -> tuple[Module, list[tuple[str, tuple[int, ...], tuple[int, ...], Schedule]]]:
+    cases = [
+        (search, shape, axes, schedule)
+        for search in SEARCHES
+        for shape, axes in PLACES[1:]
+        for schedule in ((SEQUENTIAL, PARALLEL) if len(shape) == 1 else (SEQUENTIAL,))
+    ]
+    return load([
+        warning_sum(COMPUTED[name][0], search, len(shape), axes, schedule) for search, shape, axes, schedule in cases
+    ]), cases  # fmt: skip
+
+
+@pytest.mark.parametrize("name", COMPUTED)
+def test_every_warning_is_seen_even_if_a_search_could_stop(name: str) -> None:
+    kernels, cases = search_module(name)
+    _, function, special, flags = COMPUTED[name]
+    for number, (search, shape, axes, _) in enumerate(cases):
+        for extents in (shape, PLACES[0][0]) if len(shape) == 1 else (shape,):
+            a, b = np.full(extents, 0.5), np.ones(extents)
+            kept = [extent for axis, extent in enumerate(extents) if axis not in axes]
+            got = np.empty(kept, result_type(search, DType.FLOAT64).value)
+            assert not any(kernels(a, b, got, number=number, threads=2).warnings.values()), (search, extents)
+            a.flat[0] = np.nan if search != "logical_or" else 1.0
+            a.flat[-3], b.flat[-3] = special
+            with np.errstate(all="ignore"):
+                expected = expect(search, function(a, b), axes, False)
+            outcome = kernels(a, b, got, number=number, threads=2)
+            np.testing.assert_allclose(got, expected, rtol=1e-14)
+            assert outcome.warnings == dict(enumerate((0, *flags))), (search, extents)
+
+
+def test_the_largest_absolute_value_shows_what_overflowed() -> None:
+    def distance(u: Value, v: Value, build: Build) -> tuple[tuple[Let, ...], Expr]:
+        d, m = build.value("d", F8), build.value("m", F8)
+        return (Let(d, op("subtract", (u, v), F8), build.warn("subtract")), Let(m, op("absolute", (d,), F8))), m
+
+    program = warning_sum(distance, "maximum")
+    kernel = load(program)
+    a, b, got = np.ones(1000), np.ones(1000), np.empty(())
+    assert kernel(a, b, got).warnings == {0: 0, 1: 0}
+    a[500], b[500] = 1.7e308, -1.7e308
+    assert kernel(a, b, got).warnings == {0: 0, 1: OVERFLOW}
+    assert "weft_fp_clear" not in kernel.file.source
+
+
+# ---- odd inputs -----------------------------------------------------------------------------------------------------
+
+
+def test_elements_of_parameters_and_of_indices_that_are_read() -> None:
+    build = Build()
+    a, at = build.array("a", DType.FLOAT64, 1), build.array("at", DType.INT64, 1)
+    r = build.array("r", DType.FLOAT64, 0, written=True)
+    i, where, k, u = build.value("i"), build.value("w", I8), build.value("k"), build.value("u", F8)
+    first = Tasklet(reads=((where, Memlet("at", point(i))),), lets=(Let(k, op("cast", (where,), k.type)),))
+    second = Tasklet(reads=((u, Memlet("a", point(k))),))
+    expr = op("multiply", (u, op("cast", (index(i) + 1,), F8)), F8)
+    elements = Elements((i,), at.shape, (first, second), expr)
+    node = Reduce(op="add", output=r, input=elements, axes=(0,), initial=const(0.0, F8))
+    kernel = load(build.program(node, give(Pack(()))))
+    random = np.random.default_rng(0)
+    values, places, got = random.random(50), random.integers(0, 50, 777), np.empty(())
+    kernel(values, places, got)
+    np.testing.assert_allclose(got, (values[places] * np.arange(1, 778)).sum(), rtol=1e-14)
+    assert a.rank == 1
+
+
+def test_the_input_is_cast_to_the_type_of_the_result() -> None:
+    build = Build()
+    a = build.array("a", DType.FLOAT32, 2)
+    r = build.array("r", DType.FLOAT64, 0, written=True)
+    i, j, u = build.value("i"), build.value("j"), build.value("u", F4)
+    elements = Elements((i, j), a.shape, (Tasklet(reads=((u, Memlet("a", point(i, j))),)),), op("square", (u,), F4))
+    node = Reduce(op="add", output=r, input=elements, axes=(0, 1), initial=const(7.0, F8))
+    kernel = load(build.program(node, give(Pack(()))))
+    values, got = np.random.default_rng(1).random((30, 40)).astype(np.float32), np.empty(())
+    kernel(values, got)
+    np.testing.assert_allclose(got, np.square(values).sum(dtype=np.float64), rtol=1e-15)
+    kernel(values[:0].copy(), got)
+    assert got == 7.0
+
+
+def test_a_result_may_be_an_element_that_it_reads() -> None:
+    """a[0] = sum(a * a): everything is read before the result is written, the replay for warnings too."""
+    build = Build()
+    a = build.array("a", DType.FLOAT64, 1, written=True)
+    i, u, p = build.value("i"), build.value("u", F8), build.value("p", F8)
+    lets = (Let(p, op("multiply", (u, u), F8), build.warn("multiply")),)
+    elements = Elements((i,), a.shape, (Tasklet(reads=((u, Memlet("a", point(i))),), lets=lets),), p)
+    output = build.whole("a").__class__("a", (), (a.axes[0].__class__(const_index(0)),))
+    node = Reduce(op="add", output=output, input=elements, axes=(0,), initial=const(0.0, F8), warn=build.warn("add"))
+    kernel = load(build.program(node, give(Pack(()))))
+    values = np.arange(1.0, 100.0)
+    expected = (values * values).sum()
+    assert kernel(values).warnings == {0: 0, 1: 0}
+    assert values[0] == expected
+    values = np.array([1e200, 1.0])
+    assert kernel(values).warnings == {0: OVERFLOW, 1: 0}
+    assert values[0] == np.inf
+
+
+def test_the_text_of_a_sum_of_products(golden: Golden) -> None:
+    assert kernel_text(product("add", DType.FLOAT64, (1,), 2, False, PARALLEL)) == golden
