@@ -100,7 +100,10 @@ static void test_parallel(weft_ctx *ctx, weft_body body, void *env, int64_t coun
     }
 }
 
-static void test_warn(weft_ctx *ctx, int32_t flags, int32_t site) { ((test_ctx *)ctx)->warnings[site] |= flags; }
+static void test_warn(weft_ctx *ctx, int32_t flags, int32_t site)
+{
+    __atomic_fetch_or(&((test_ctx *)ctx)->warnings[site], flags, __ATOMIC_RELAXED);
+}
 
 static int32_t test_poll(weft_ctx *ctx)
 {

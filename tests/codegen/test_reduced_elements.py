@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,18 +11,25 @@ import pytest
 
 from tests.codegen.builders import Build, give, point
 from tests.codegen.harness import Module, load
-from tests.codegen.test_module import kernel_text
 from tests.codegen.test_reductions import OPS, axes_of, check, expect, result_type, sample
-from tests.conftest import Golden
 from weft.interp import Returned, interpret
 from weft.ir.dtypes import NP_BOOL, DType, ScalarType
-from weft.ir.exprs import Expr, Value, const, const_index, index, op
-from weft.ir.nodes import Elements, Layout, Let, Map, Memlet, Pack, Program, Reduce, Region, Schedule, Tasklet
+from weft.ir.exprs import const, index, op
+from weft.ir.nodes import (
+    Elements,
+    Layout,
+    Let,
+    Memlet,
+    Pack,
+    Program,
+    Reduce,
+    Schedule,
+    Tasklet,
+)
 from weft.ir.parser import parse_program
 from weft.ir.printer import print_program
 from weft.ir.verifier import verify
 
-DIVIDE, OVERFLOW, INVALID = 1, 2, 8
 F8, F4, I8 = ScalarType(DType.FLOAT64), ScalarType(DType.FLOAT32), ScalarType(DType.INT64)
 LENGTHS = (0, 1, 7, 8, 9, 31, 32, 127, 128, 129, 511, 513, 1000, 5000, 100_000)
 SHAPES = {2: [(3, 5), (1, 300), (300, 2), (0, 4), (4, 0), (40, 1100)], 3: [(3, 4, 5), (2, 1, 150), (7, 60, 80)]}
@@ -221,200 +227,6 @@ def test_positions_of_the_first_best(length: int) -> None:
                 assert got == getattr(np, name)(values), (name, dtype, fill)
 
 
-# ---- warnings -------------------------------------------------------------------------------------------------------
-
-
-def warning_sum(
-    compute: Callable[[Value, Value, Build], tuple[tuple[Let, ...], Expr]],
-    name: str = "add",
-    rank: int = 1,
-    axes: tuple[int, ...] = (0,),
-    schedule: Schedule = SEQUENTIAL,
-    around: bool = False,
-) -> Program:
-    """Site 0 is the combination; `compute` takes more. `around`: inside a map of one point."""
-    build = Build(name)
-    a, b = build.array("a", DType.FLOAT64, rank), build.array("b", DType.FLOAT64, rank)
-    r = build.array("r", result_type(name, DType.FLOAT64), rank - len(axes), written=True)
-    site = build.warn(name)
-    params = [build.value("ij"[axis]) for axis in range(rank)]
-    u, v = build.value("u", F8), build.value("v", F8)
-    lets, expr = compute(u, v, build)
-    reads = ((u, Memlet("a", point(*params))), (v, Memlet(b.container, point(*params))))
-    elements = Elements(tuple(params), a.shape, (Tasklet(reads=reads, lets=lets),), expr)
-    initial = const(0.0, F8) if name == "add" else None
-    node = Reduce(op=name, output=r, input=elements, axes=axes, initial=initial, schedule=schedule, warn=site)
-    if around:
-        one = build.value("once")
-        inner = Map(params=(one,), ranges=((const_index(0), const_index(1)),), body=Region((node,)), warn=site)
-        return build.program(inner, give(Pack(())))
-    return build.program(node, give(Pack(())))
-
-
-def products(u: Value, v: Value, build: Build) -> tuple[tuple[Let, ...], Expr]:
-    p = build.value("p", F8)
-    return (Let(p, op("multiply", (u, v), F8), build.warn("multiply")),), p
-
-
-def logistic(u: Value, v: Value, build: Build) -> tuple[tuple[Let, ...], Expr]:
-    """v / (1 + exp(u)): that exp(u) has overflowed does not show in the result."""
-    e, s, q = (build.value(name, F8) for name in "esq")
-    lets = (
-        Let(e, op("exp", (u,), F8), build.warn("exp")),
-        Let(s, op("add", (e, const(1.0, F8)), F8), build.warn("add")),
-        Let(q, op("divide", (v, s), F8), build.warn("divide")),
-    )
-    return lets, q
-
-
-def numpy_warnings(*steps: Callable[[], Any]) -> dict[int, int]:
-    found: dict[int, int] = {}
-    for site, step in enumerate(steps):
-        flags = [0]
-        with np.errstate(call=lambda _, flag, seen=flags: seen.append(flag), all="call", under="ignore"):
-            step()
-        found[site] = int(np.bitwise_or.reduce(flags))
-    return found
-
-
-NUMBERS = {
-    "plain": (2.0, 3.0),
-    "overflow": (1e200, 1e200),
-    "invalid": (np.inf, 0.0),
-    "nan": (np.nan, 1.0),
-    "infinite": (np.inf, 1.0),
-    "total": (1e154, 1.2e154),
-}
-
-
-@functools.cache
-def warning_module(compute: Any, rank: int, axes: tuple[int, ...]) -> Module:
-    return load([
-        warning_sum(compute, "add", rank, axes, schedule, around)
-        for schedule in (SEQUENTIAL, PARALLEL)
-        for around in (False, True)
-    ])  # fmt: skip
-
-
-@pytest.mark.parametrize("case", NUMBERS)
-@pytest.mark.parametrize(("shape", "axes"), [((300,), (0,)), ((60_000,), (0,)), ((4, 50), (0,)), ((300, 200), (1,))])
-def test_sums_of_products_warn_where_numpy_does(shape: tuple[int, ...], axes: tuple[int, ...], case: str) -> None:
-    a, b = np.ones(shape), np.ones(shape)
-    a.flat[7], b.flat[7] = NUMBERS[case]
-    if case == "total":
-        a.flat[7::50], b.flat[7::50] = NUMBERS[case]
-    with np.errstate(all="ignore"):
-        values = a * b
-        sums = values.sum(axes)
-    expected = numpy_warnings(lambda: values.sum(axes), lambda: a * b)
-    got = np.empty([extent for axis, extent in enumerate(shape) if axis not in axes])
-    kernels = warning_module(products, len(shape), axes)
-    for number in range(4):
-        outcome = kernels(a, b, got, number=number, threads=2)
-        assert outcome.warnings == expected, number
-        np.testing.assert_allclose(got, sums, rtol=1e-13)
-
-
-def test_what_does_not_reach_the_result_is_checked_where_it_happens() -> None:
-    kernels = warning_module(logistic, 1, (0,))
-    for size in (20, 50_000):
-        a, b, got = np.zeros(size), np.ones(size), np.empty(())
-        for number in range(4):
-            assert kernels(a, b, got, number=number, threads=2).warnings == {0: 0, 1: 0, 2: 0, 3: 0}
-        a[3] = 1000.0
-        for number in range(4):
-            assert kernels(a, b, got, number=number, threads=2).warnings == {0: 0, 1: OVERFLOW, 2: 0, 3: 0}
-            np.testing.assert_allclose(got, (size - 1) / 2)
-        a[4], b[4] = np.inf, np.inf
-        for number in range(4):
-            assert kernels(a, b, got, number=number, threads=2).warnings == {0: 0, 1: OVERFLOW, 2: 0, 3: INVALID}
-
-
-def quotient(u: Value, v: Value, build: Build) -> tuple[tuple[Let, ...], Expr]:
-    """u / v raises the flags of the processor."""
-    q = build.value("q", F8)
-    return (Let(q, op("divide", (u, v), F8), build.warn("divide")),), q
-
-
-def power(u: Value, v: Value, build: Build) -> tuple[tuple[Let, ...], Expr]:
-    """v * exp(u): the flags that a vectorized function raises mean nothing."""
-    e, q = build.value("e", F8), build.value("q", F8)
-    lets = (
-        Let(e, op("exp", (u,), F8), build.warn("exp")),
-        Let(q, op("multiply", (v, e), F8), build.warn("multiply")),
-    )
-    return lets, q
-
-
-def choice(u: Value, v: Value, build: Build) -> tuple[tuple[Let, ...], Expr]:
-    """where(u < v, u * v, u): the product is computed for all elements, whether it is taken or not."""
-    p = build.value("p", F8)
-    return (Let(p, op("multiply", (u, v), F8), build.warn("multiply")),), op(
-        "select", (op("less", (u, v), NP_BOOL), p, u), F8
-    )
-
-
-# How elements are computed, by us and by NumPy; operands that warn, and of what: by site, from 1 on.
-COMPUTED: dict[str, tuple[Any, Any, tuple[float, float], tuple[int, ...]]] = {
-    "quotient": (quotient, lambda a, b: a / b, (1.0, 0.0), (DIVIDE,)),
-    "power": (power, lambda a, b: b * np.exp(a), (1000.0, 0.0), (OVERFLOW, INVALID)),
-    "choice": (choice, lambda a, b: np.where(a < b, a * b, a), (1e200, 1e180), (OVERFLOW,)),
-}
-SEARCHES = ["logical_or", "argmax", "maximum", "add"]
-PLACES: list[tuple[tuple[int, ...], tuple[int, ...]]] = [
-    ((5000,), (0,)),
-    ((50_000,), (0,)),
-    ((3, 40), (1,)),
-    ((40, 3), (0,)),
-]
-
-
-@functools.cache
-def search_module(name: str) -> tuple[Module, list[tuple[str, tuple[int, ...], tuple[int, ...], Schedule]]]:
-    cases = [
-        (search, shape, axes, schedule)
-        for search in SEARCHES
-        for shape, axes in PLACES[1:]
-        for schedule in ((SEQUENTIAL, PARALLEL) if len(shape) == 1 else (SEQUENTIAL,))
-    ]
-    return load([
-        warning_sum(COMPUTED[name][0], search, len(shape), axes, schedule) for search, shape, axes, schedule in cases
-    ]), cases  # fmt: skip
-
-
-@pytest.mark.parametrize("name", COMPUTED)
-def test_every_warning_is_seen_even_if_a_search_could_stop(name: str) -> None:
-    kernels, cases = search_module(name)
-    _, function, special, flags = COMPUTED[name]
-    for number, (search, shape, axes, _) in enumerate(cases):
-        for extents in (shape, PLACES[0][0]) if len(shape) == 1 else (shape,):
-            a, b = np.full(extents, 0.5), np.ones(extents)
-            kept = [extent for axis, extent in enumerate(extents) if axis not in axes]
-            got = np.empty(kept, result_type(search, DType.FLOAT64).value)
-            assert not any(kernels(a, b, got, number=number, threads=2).warnings.values()), (search, extents)
-            a.flat[0] = np.nan if search != "logical_or" else 1.0
-            a.flat[-3], b.flat[-3] = special
-            with np.errstate(all="ignore"):
-                expected = expect(search, function(a, b), axes, False)
-            outcome = kernels(a, b, got, number=number, threads=2)
-            np.testing.assert_allclose(got, expected, rtol=1e-14)
-            assert outcome.warnings == dict(enumerate((0, *flags))), (search, extents)
-
-
-def test_the_largest_absolute_value_shows_what_overflowed() -> None:
-    def distance(u: Value, v: Value, build: Build) -> tuple[tuple[Let, ...], Expr]:
-        d, m = build.value("d", F8), build.value("m", F8)
-        return (Let(d, op("subtract", (u, v), F8), build.warn("subtract")), Let(m, op("absolute", (d,), F8))), m
-
-    program = warning_sum(distance, "maximum")
-    kernel = load(program)
-    a, b, got = np.ones(1000), np.ones(1000), np.empty(())
-    assert kernel(a, b, got).warnings == {0: 0, 1: 0}
-    a[500], b[500] = 1.7e308, -1.7e308
-    assert kernel(a, b, got).warnings == {0: 0, 1: OVERFLOW}
-    assert "weft_fp_clear" not in kernel.file.source
-
-
 # ---- odd inputs -----------------------------------------------------------------------------------------------------
 
 
@@ -451,24 +263,11 @@ def test_the_input_is_cast_to_the_type_of_the_result() -> None:
     assert got == 7.0
 
 
-def test_a_result_may_be_an_element_that_it_reads() -> None:
-    """a[0] = sum(a * a): everything is read before the result is written, the replay for warnings too."""
-    build = Build()
-    a = build.array("a", DType.FLOAT64, 1, written=True)
-    i, u, p = build.value("i"), build.value("u", F8), build.value("p", F8)
-    lets = (Let(p, op("multiply", (u, u), F8), build.warn("multiply")),)
-    elements = Elements((i,), a.shape, (Tasklet(reads=((u, Memlet("a", point(i))),), lets=lets),), p)
-    output = build.whole("a").__class__("a", (), (a.axes[0].__class__(const_index(0)),))
-    node = Reduce(op="add", output=output, input=elements, axes=(0,), initial=const(0.0, F8), warn=build.warn("add"))
-    kernel = load(build.program(node, give(Pack(()))))
-    values = np.arange(1.0, 100.0)
-    expected = (values * values).sum()
-    assert kernel(values).warnings == {0: 0, 1: 0}
-    assert values[0] == expected
-    values = np.array([1e200, 1.0])
-    assert kernel(values).warnings == {0: OVERFLOW, 1: 0}
-    assert values[0] == np.inf
-
-
-def test_the_text_of_a_sum_of_products(golden: Golden) -> None:
-    assert kernel_text(product("add", DType.FLOAT64, (1,), 2, False, PARALLEL)) == golden
+def test_strides_known_at_run_time_give_the_same_bits() -> None:
+    kernels, numbers = module(DType.FLOAT64, 1, False)
+    a, b = sample(DType.FLOAT64, (1000,)), np.random.default_rng(3).random(1000)
+    runs = [np.empty(()) for _ in range(2)]
+    for got, other in zip(runs, (b, np.repeat(b, 3)[::3]), strict=True):
+        kernels(a, other, got, number=numbers["add", (0,), SEQUENTIAL])
+    assert runs[0].tobytes() == runs[1].tobytes()
+    assert kernels.file.source.count("if (b_s0 == 8)") == len(numbers)

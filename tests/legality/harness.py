@@ -66,7 +66,6 @@ from weft.ir.nodes import Program
 from weft.runtime.native import UNBOUND, load_kernel
 from weft.runtime.process import CompilerFailed
 from weft.support.abi import ArgKind, Exit, Frame, KernelInfo, Unbound
-from weft.support.errors import WeftError
 
 F = TypeVar("F", bound=Callable[..., Any])
 Make: TypeAlias = Callable[[int, Any], Sequence[Any]]
@@ -321,8 +320,8 @@ def check_theme(theme: Theme, folder: Path) -> list[str]:
     for case in theme.cases:
         try:
             variants[case] = variants_of(case)
-        except WeftError as problem:
-            problems.append(f"{case.name}: {problem}")
+        except Exception as problem:  # noqa: BLE001 - the others are still worth a run
+            problems.append(f"{case.name}: {problem!r}")
     for case, kernels in compile_cases(variants, folder).items():
         try:
             if isinstance(kernels, CompilerFailed):

@@ -91,7 +91,8 @@ class Live:
 def find_live(program: Program, *, loop_sites: bool = False) -> Live:
     """What is needed. Scopes are numbered from 0, outer before inner, in order.
 
-    `loop_sites`: so are the sites in front of loops with guards or allocations inside, which may move there.
+    `loop_sites`: so are sites that passes may still want to leave through: in front of loops with guards or allocations
+    inside, which may move there, and of operations on overlapping views, which may need a temporary.
     """
     search = _Search(program, loop_sites=loop_sites)
     search.region(program.body, _Place())
@@ -261,8 +262,15 @@ class _Search:
                 needed += self.viewed(node.input)
             case MatMul():
                 needed += (*self.viewed(node.lhs), *self.viewed(node.rhs))
+        if self.loop_sites and place.site >= 0 and isinstance(node, Elementwise) and self.overlaps(node):
+            self.visible.append(SiteNumber(place.site))
         warns = operation_may_warn(node, self.program.containers, self.program.warn_sites)
         self.write(node.output.container, needed, warns=warns)
+
+    def overlaps(self, node: Elementwise) -> bool:
+        views = (view for _, view in node.inputs)
+        output = node.output
+        return any(view != output and self.memory.may_overlap(view.container, output.container) for view in views)
 
     def elements(self, source: Elements) -> list[Thing]:
         for tasklet in source.body:

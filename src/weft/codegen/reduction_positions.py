@@ -21,6 +21,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Final
 
+from weft.codegen.reduction_replays import audit
 from weft.codegen.reduction_state import Reduction, better
 
 _LANE_BYTES: Final = 128
@@ -73,7 +74,7 @@ def emit_position(reduction: Reduction) -> str:
     kernel.line(f"int64_t {search.where} = 0, {search.base} = 0;")
     axes = reduction.reduced
     if reduction.warnings.audited:
-        reduction.audit()
+        audit(reduction)
     if not axes or reduction.dtype.kind == "c":
         _emit_in_order(search, axes)
         return search.where

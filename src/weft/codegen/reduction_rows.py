@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from weft.codegen.c_types import c_type
+from weft.codegen.reduction_replays import audit, declare_raised, inspect, measured
 from weft.codegen.reduction_state import POSITIONS, Reduction, better
 
 _ROW_BYTES: Final = 16384  # long enough to read memory in order, short enough for the first cache
@@ -48,7 +49,7 @@ def emit_row(reduction: Reduction, fast: int, number: str, wanted: str) -> None:
     left = f"{extent} - {row.first}"
     kernel.line(f"const int64_t {row.width} = {left} > {wanted} ? {wanted} : {left};")
     kernel.line(f"{reduction.type} {row.totals}[{length}];")
-    reduction.declare_raised()
+    declare_raised(reduction)
     if reduction.node.op in POSITIONS:
         _emit_places(reduction, row)
         return
@@ -58,7 +59,7 @@ def emit_row(reduction: Reduction, fast: int, number: str, wanted: str) -> None:
         target, x = f"{row.totals}[{n}]", reduction.element()
         kernel.line(f"{target} = {reduction.combine(target, x)};")
 
-    with reduction.measured(), reduction.loops(reduction.reduced):
+    with measured(reduction), reduction.loops(reduction.reduced):
         _emit_over(reduction, row, combine)
     _emit_inspection(reduction, row)
     _emit_over(reduction, row, lambda n: kernel.line(f"{reduction.output()} = {row.totals}[{n}];"))
@@ -83,7 +84,7 @@ def _emit_inspection(reduction: Reduction, row: _Row) -> None:
         kernel.line(f"for (int64_t {number} = 0; {number} < {row.width}; ++{number})")
         kernel.line(f"    {odd} |= !{reduction.finite(total)};")
     with kernel.block(f"if (__builtin_expect({odd}, 0))"), _each(reduction, row, number):
-        reduction.inspect(total)
+        inspect(reduction, total)
 
 
 @contextmanager
@@ -114,8 +115,8 @@ def _emit_places(reduction: Reduction, row: _Row) -> None:
     if reduction.warnings.audited:
         number = kernel.names.claim("l")
         with _each(reduction, row, number):
-            reduction.audit()
-    with reduction.measured(), reduction.loops(reduction.reduced):
+            audit(reduction)
+    with measured(reduction), reduction.loops(reduction.reduced):
         _emit_over(reduction, row, compare)
         kernel.line(f"++{place};")
     _emit_inspection(reduction, row)

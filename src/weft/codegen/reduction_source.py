@@ -8,10 +8,10 @@ out:  its elements with as few axes as its reads allow, and the axis along which
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
-from weft.codegen.access import dense_strides, is_strided
+from weft.codegen.access import dense_strides, is_strided, stride_name
 from weft.codegen.kernel import Kernel
 from weft.ir.dtypes import PY_INT, ScalarType
 from weft.ir.exprs import Index, Value, const_index, index, values_in
@@ -90,6 +90,34 @@ def fast_axis(kernel: Kernel, source: Elements, axes: Sequence[int]) -> int:
     moving = [sum(step == 1 for step in row) for row in steps]
     long = [extent.constant != 1 for extent in source.shape]
     return max(range(source.rank), key=lambda axis: (long[axis], near[axis], moving[axis], axis in axes, axis))
+
+
+def emit_versions(kernel: Kernel, source: Elements, fast: int, emit: Callable[[], None]) -> None:
+    """Write loops twice where strides are known at run time only: for those of neighbours, which vectorize, and any."""
+    axes = {} if fast < 0 or kernel.rewritten is not None else _unit_axes(kernel, source, source.params[fast])
+    axes = {name: axis for name, axis in axes.items() if (name, axis) not in kernel.unit_axes}
+    if not axes:
+        emit()
+        return
+    containers = [(kernel.container(name), axis) for name, axis in axes.items()]
+    tests = [f"{stride_name(kernel, x, axis)} == {x.dtype.itemsize}" for x, axis in containers]
+    with kernel.block(f"if ({' && '.join(tests)})"):
+        outer, kernel.unit_axes = kernel.unit_axes, kernel.unit_axes | frozenset(axes.items())
+        emit()
+        kernel.unit_axes = outer
+    with kernel.block("else"):
+        emit()
+
+
+def _unit_axes(kernel: Kernel, source: Elements, param: Value) -> dict[str, int]:
+    """Of containers with strides known at run time only: the axis along which neighbouring elements go."""
+    found: dict[str, int] = {}
+    for _, memlet in _reads(source):
+        moved = [axis for axis, coordinate in enumerate(memlet.index) if param in coordinate.values]
+        by_one = len(moved) == 1 and (((param,), 1)) in memlet.index[moved[0]].terms
+        if by_one and is_strided(kernel.container(memlet.container)):
+            found.setdefault(memlet.container, moved[0])
+    return found
 
 
 def _step(kernel: Kernel, memlet: Memlet, param: Value) -> int | None:

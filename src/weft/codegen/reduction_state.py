@@ -10,11 +10,8 @@ from typing import Final
 
 from weft.codegen.access import element
 from weft.codegen.c_types import c_type, literal
-from weft.codegen.checks import check
 from weft.codegen.expressions import emit_expr, index_text
-from weft.codegen.fp_flags import clear_flags
-from weft.codegen.kernel import Flags, Kernel, Watch, bare
-from weft.codegen.outlining import emit_environment, outline
+from weft.codegen.kernel import Flags, Kernel, bare
 from weft.codegen.reduction_warnings import Warnings
 from weft.codegen.scalars import Operand
 from weft.codegen.tasklets import emit_tasklet
@@ -138,84 +135,9 @@ class Reduction:
         with self.kernel.block(f"for (int64_t {number} = 0; {number} < {count}; ++{number})"):
             yield number
 
-    # -- warnings
-
-    def declare_raised(self) -> None:
-        """The variable for the processor's flags."""
-        if self.warnings.raised:
-            self.kernel.line(f"int32_t {self.kernel.declare(self.warnings.raised, 'int32_t')} = 0;")
-
-    @contextmanager
-    def measured(self) -> Generator[None]:
-        """Note the processor's flags that what is inside raises, if these are asked."""
-        raised, kernel = self.warnings.raised, self.kernel
-        if raised:
-            flags = kernel.flags
-            if flags is not None and flags.mode is Watch.FILTER:  # the nest around us reads them at its end
-                kernel.line(f"{flags.suspect} |= {kernel.support.machine('fp_flags')}();")
-            clear_flags(kernel, self.warnings.pinned)
-        yield
-        if raised:
-            kernel.line(f"{raised} |= {kernel.support.machine('fp_flags')}();")
-
-    def pin(self, name: str) -> None:
-        """The value is there before flags are read."""
-        if self.warnings.raised:
-            self.kernel.line(f'__asm__ volatile("" : : "g"({name}));')
-
-    def inspect(self, total: str) -> None:
-        """Look into a result that is suspect, before it is written: its elements may be what it overwrites."""
-        suspect = self._suspect(total)
-        if suspect:
-            with self.kernel.block(f"if (__builtin_expect({suspect}, 0))"):
-                self.replay(total)
-
-    def _suspect(self, total: str) -> str:
-        conditions = [f"!{self.finite(total)}"] if self.warnings.replayed else []
-        conditions += [self.warnings.raised] if self.warnings.raised else []
-        return " || ".join(conditions)
-
     def finite(self, name: str) -> str:
         """Whether a number is, as a C expression."""
         return self.kernel.scalars().apply("isfinite", (Operand(name, self.dtype),), DType.BOOL)
-
-    def replay(self, result: str) -> None:
-        """Compute the elements of one result once more, in order, in a cold function that checks every operation."""
-        kernel, names = self.kernel, list(dict.fromkeys(self.warnings.names.values()))
-        site = self.warnings.combination
-        odd = kernel.names.claim("odd")
-        outer, kernel.unit_axes = kernel.unit_axes, frozenset()
-        emit = self.audit if site < 0 else lambda: self._combine_again(self.warnings.names[site], odd)
-        body = outline(kernel, [*names, odd], emit, cold=True)
-        kernel.unit_axes = outer
-        emit_environment(kernel, body, "again")
-        kernel.line(f"{body.name}(&again, 0, 0);")
-        for name in names:
-            kernel.line(f"{name} |= again.{name};")
-        if site >= 0:
-            # The order of the fast loops has overflowed, whatever this one did.
-            kernel.line(f"if (!again.{odd} & !{self.finite(result)})")
-            kernel.line(f"    {self.warnings.names[site]} |= WEFT_FP_OVERFLOW;")
-
-    def audit(self) -> None:
-        """Compute the elements of one result, with a check of every operation."""
-        *axes, last = self.reduced or [-1]
-        with self.loops(axes):
-            if last >= 0:
-                self.kernel.line(self.simd())
-            with self.loops([last]) if last >= 0 else self.kernel.block():
-                self.element(checked=True)
-
-    def _combine_again(self, flags: str, odd: str) -> None:
-        kernel, total = self.kernel, self.kernel.names.claim("total")
-        kernel.line(f"{self.type} {total} = {self.identity};")
-        with self.loops(self.reduced):
-            x = self.element(checked=True)
-            following = kernel.bind(self.combine(total, x), self.type, "next")
-            operands, result = (Operand(total, self.dtype), Operand(x, self.dtype)), Operand(following, self.dtype)
-            kernel.line(f"{flags} |= {check(kernel.support, self.node.op, result, operands, cold=True)};")
-            kernel.line(f"{odd} |= !{self.finite(x)};")
-            kernel.line(f"{total} = {following};")
 
 
 def _silenced(tasklet: Tasklet, sites: Container[int]) -> Tasklet:

@@ -128,18 +128,21 @@ def _raises(x: Op) -> bool:
 
 
 def _computed(source: Elements) -> set[Expr]:
-    """The expressions that are computed for every element: nothing that a choice may leave out, or that never varies."""
+    """The expressions that are computed for every element: not what a choice may leave out, nor what never varies."""
     found = _closure(source, [source.expr], _needed_operands)
     varying = set(source.params)
     for tasklet in source.body:
         varying.update(value for value, _ in tasklet.reads)
-        varying.update(let.value for let in tasklet.lets if not varying.isdisjoint(values_in(let.expr)))
+        for let in tasklet.lets:
+            if not varying.isdisjoint(values_in(let.expr)):
+                varying.add(let.value)
     return {x for x in found if not varying.isdisjoint(values_in(x))}
 
 
 def _needed_operands(x: Op) -> list[Expr]:
-    """The operands without which there is no result; of a comparison with itself it is known."""
-    return [] if x.name in _CHOICES or (len(x.args) > 1 and x.args[0] is x.args[1]) else [*x.args]
+    """The operands without which there is no result; what comes of a comparison with itself is known."""
+    same = x.type.dtype is DType.BOOL and len(x.args) > 1 and x.args[0] is x.args[1]
+    return [] if x.name in _CHOICES or same else [*x.args]
 
 
 def _outside(kernel: Kernel, source: Elements) -> tuple[Value, ...]:

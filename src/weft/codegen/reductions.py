@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 
 from weft.codegen.expressions import emit_expr
 from weft.codegen.fp_flags import report
@@ -19,8 +20,9 @@ from weft.codegen.kernel import Kernel, bare
 from weft.codegen.outlining import emit_outlined, outline
 from weft.codegen.reduction_lanes import block_length, emit_joined, emit_total, is_tree
 from weft.codegen.reduction_positions import emit_position
+from weft.codegen.reduction_replays import declare_raised, inspect, measured, pin
 from weft.codegen.reduction_rows import emit_row, row_length
-from weft.codegen.reduction_source import fast_axis, reduced_elements
+from weft.codegen.reduction_source import emit_versions, fast_axis, reduced_elements
 from weft.codegen.reduction_state import POSITIONS, Reduction
 from weft.codegen.reduction_warnings import plan_warnings
 from weft.ir.exprs import Const
@@ -84,24 +86,28 @@ def _emit_filled(reduction: Reduction, *, parallel: bool) -> None:
     if fast in axes and reduction.node.op not in POSITIONS:
         axes = [axis for axis in axes if axis != fast] + [fast]
     if not parallel or not axes or (not reduction.kept and not _may_be_cut(reduction)):
-        _emit_along(reduction, axes)
+        _emit_versions(reduction, axes, lambda: _emit_along(reduction, axes))
     elif reduction.kept:
-        emit = lambda: _emit_along(reduction, axes, ("begin", "end"))  # noqa: E731
+        emit = partial(_emit_versions, reduction, axes, lambda: _emit_along(reduction, axes, ("begin", "end")))
         _emit_threads(reduction, reduction.extent(reduction.kept[0]), emit)
     else:
         _emit_pieces(reduction, axes)
+
+
+def _emit_versions(reduction: Reduction, axes: list[int], emit: Callable[[], None]) -> None:
+    emit_versions(reduction.kernel, reduction.source, axes[-1] if axes else -1, emit)
 
 
 def _emit_along(reduction: Reduction, axes: list[int], span: tuple[str, str] | None = None) -> None:
     """One result after the other; `span` replaces the range of the first axis that is kept."""
     kernel = reduction.kernel
     with reduction.loops(reduction.kept, span):
-        reduction.declare_raised()
-        with reduction.measured():
+        declare_raised(reduction)
+        with measured(reduction):
             is_position = reduction.node.op in POSITIONS
             total = emit_position(reduction) if is_position else emit_total(reduction, axes)
-            reduction.pin(total)
-        reduction.inspect(total)
+            pin(reduction, total)
+        inspect(reduction, total)
         kernel.line(f"{reduction.output()} = {total};")
 
 
@@ -117,8 +123,12 @@ def _emit_across(reduction: Reduction, fast: int, *, parallel: bool) -> None:
     def emit(begin: str, end: str) -> None:
         span = ("0", rows) if outer else (begin, end)
         head = f"for (int64_t {number} = {span[0]}; {number} < {span[1]}; ++{number})"
-        with reduction.loops(outer, (begin, end)), kernel.block(head):
-            emit_row(reduction, fast, number, length)
+
+        def loops() -> None:
+            with reduction.loops(outer, (begin, end)), kernel.block(head):
+                emit_row(reduction, fast, number, length)
+
+        _emit_versions(reduction, [fast], loops)
 
     count = reduction.extent(outer[0]) if outer else rows
     if parallel:
@@ -164,13 +174,16 @@ def _emit_pieces(reduction: Reduction, axes: list[int]) -> None:
         with kernel.block(f"for (int64_t {number} = begin; {number} < end; ++{number})"):
             kernel.line(f"const int64_t {first} = {number} * {piece};")
             kernel.line(f"const int64_t {last} = {extent} - {first} > {piece} ? {first} + {piece} : {extent};")
-            with reduction.measured():
-                total = emit_total(reduction, axes, (first, last))
-                reduction.pin(total)
-            kernel.line(f"{parts}[{number}] = {total};")
+            _emit_versions(reduction, axes, piece_of)
 
-    reduction.declare_raised()
+    def piece_of() -> None:
+        with measured(reduction):
+            total = emit_total(reduction, axes, (first, last))
+            pin(reduction, total)
+        kernel.line(f"{parts}[{number}] = {total};")
+
+    declare_raised(reduction)
     _emit_threads(reduction, count, emit, "1", reduction.warnings.raised)
     total = emit_joined(reduction, parts, count)
-    reduction.inspect(total)
+    inspect(reduction, total)
     kernel.line(f"{reduction.output()} = {total};")

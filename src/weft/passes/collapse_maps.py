@@ -13,12 +13,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from weft.analysis.facts import Facts
 from weft.ir.exprs import Expr, Value
 from weft.ir.nodes import Map, Node, Program, Region, Tasklet
 from weft.ir.substitution import with_fresh_values
 from weft.ir.traverse import values_defined_in
-from weft.passes.base import Bench, Session, rewrite_regions
+from weft.passes.base import Bench, Session, rewrite_nodes
 from weft.passes.loop_bodies import shapes_fixed
 from weft.passes.tasklets import explicit
 
@@ -32,15 +31,15 @@ class CollapseMaps:
     def run(self, program: Program, session: Session) -> Program:
         """The program with fewer maps."""
         bench = Bench(self.name, program, session)
-        return rewrite_regions(bench, lambda region, _facts: _flatten(region, _facts, bench))
+        body = rewrite_nodes(program.body, lambda node: _flat(node, bench))
+        return program if body is program.body else replace(program, body=body)
 
 
-def _flatten(region: Region, _facts: Facts, bench: Bench) -> Region:
-    nodes: list[Node] = []
-    for node in region.nodes:
-        nodes += _simpler(node, bench) if isinstance(node, Map) else [node]
-    same = len(nodes) == len(region.nodes) and all(a is b for a, b in zip(nodes, region.nodes, strict=True))
-    return region if same else Region(tuple(nodes))
+def _flat(node: Node, bench: Bench) -> tuple[Node, ...] | None:
+    if not isinstance(node, Map):
+        return None
+    simpler = _simpler(node, bench)
+    return None if len(simpler) == 1 and simpler[0] is node else tuple(simpler)
 
 
 def _simpler(node: Map, bench: Bench) -> list[Node]:

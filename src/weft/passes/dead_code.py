@@ -5,8 +5,8 @@ after:   nothing
 
 Values nobody uses, containers that are written but never read, carries and results of branches nobody looks at, maps,
 loops and branches in which nothing is left, sites nobody leaves through. What may warn stays, and so do guards and
-loops without an end. With `loop_sites`, sites in front of loops stay for as long as guards or allocations inside may
-still move out to them.
+loops without an end. With `loop_sites`, sites stay that passes may still want: in front of loops, for what may move out
+of them, and of operations on overlapping views.
 """
 
 from __future__ import annotations

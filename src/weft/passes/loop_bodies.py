@@ -36,6 +36,11 @@ from weft.passes.base import Bench, rewrite_nodes
 from weft.support.spans import Span
 
 
+def has_loops(program: Program) -> bool:
+    """Whether there is anything for a pass on loops."""
+    return any(isinstance(node, Loop) for node in all_nodes(program.body))
+
+
 def named_sites(program: Program) -> frozenset[int]:
     """The sites through which a program may leave."""
     return frozenset(node.site for node in all_nodes(program.body) if isinstance(node, Guard | Alloc))

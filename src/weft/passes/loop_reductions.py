@@ -29,7 +29,17 @@ from weft.ir.nodes import Branch, Carry, Continue, Elements, Let, Loop, Memlet, 
 from weft.ir.traverse import values_defined_in
 from weft.passes.accumulations import Recogniser, Step
 from weft.passes.base import Bench, Session, rewrite_regions
-from weft.passes.loop_bodies import computed, continued, ends, invariant_branch, is_less, named_sites, only_if, straight
+from weft.passes.loop_bodies import (
+    computed,
+    continued,
+    ends,
+    has_loops,
+    invariant_branch,
+    is_less,
+    named_sites,
+    only_if,
+    straight,
+)
 from weft.passes.reduction_building import Fixed, Place, Target, build_reductions, covers, ended
 from weft.passes.straight_code import Code, Write, is_inside, straight_code, values_of
 from weft.passes.tasklets import numbered
@@ -46,6 +56,8 @@ class LoopReductions:
 
     def run(self, program: Program, session: Session) -> Program:
         """The program with fewer loops."""
+        if not has_loops(program):
+            return program
         bench = Bench(self.name, program, session)
         named = named_sites(program)
         return rewrite_regions(bench, lambda region, facts: _rewrite(region, facts, bench, named))

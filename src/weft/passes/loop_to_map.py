@@ -23,6 +23,7 @@ from weft.passes.base import Bench, Session, rewrite_regions
 from weft.passes.loop_bodies import (
     computed,
     counted,
+    has_loops,
     invariant_branch,
     is_less,
     named_sites,
@@ -42,6 +43,8 @@ class LoopToMap:
 
     def run(self, program: Program, session: Session) -> Program:
         """The program with fewer loops."""
+        if not has_loops(program):
+            return program
         bench = Bench(self.name, program, session)
         named = named_sites(program)
         return rewrite_regions(bench, lambda region, facts: _convert(region, facts, bench, named))

@@ -328,11 +328,16 @@ def _is_another(value: Value, expr: Expr) -> bool:
 
 
 def _solved(difference: Index) -> tuple[Value, Index] | None:
-    """A value that is equal to a linear polynomial in others where the difference is 0: the one defined last."""
+    """A value that is equal to a linear polynomial in others where the difference is 0: the one defined last.
+
+    Loop variables, which have symbolic bounds, neither get another name nor give one.
+    """
     if any(len(monomial) > 1 for monomial, _ in difference.terms):
         return None
+    if any(value.floor is not None or value.ceiling is not None for value in difference.values):
+        return None
     found = [(monomial[0], factor) for monomial, factor in difference.terms if monomial and abs(factor) == 1]
-    found = [(v, factor) for v, factor in found if v.type == PY_INT and v.floor is None and v.ceiling is None]
+    found = [(value, factor) for value, factor in found if value.type == PY_INT]
     if not found:
         return None
     value, factor = max(found, key=lambda pair: pair[0].id)

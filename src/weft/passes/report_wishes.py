@@ -15,6 +15,7 @@ from typing import ClassVar
 
 from weft.analysis.facts import Facts
 from weft.ir.nodes import Loop, Program, Region
+from weft.ir.traverse import all_nodes
 from weft.passes.base import Bench, Record, Session, rewrite_regions
 from weft.passes.loop_bodies import named_sites
 from weft.passes.wording import why_serial
@@ -28,6 +29,8 @@ class ReportWishes:
 
     def run(self, program: Program, session: Session) -> Program:
         """The very program it was given."""
+        if not any(isinstance(node, Loop) and node.wish for node in all_nodes(program.body)):
+            return program
         bench = Bench(self.name, program, session)
         found: list[Record] = []
         named = named_sites(program)

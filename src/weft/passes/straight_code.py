@@ -40,6 +40,7 @@ class Code:
     spans: dict[Value, Span | None] = field(default_factory=dict["Value", "Span | None"])
     writes: list[Write] = field(default_factory=list[Write])
     reduces: dict[str, Reduce] = field(default_factory=dict[str, Reduce])
+    allocated: set[str] = field(default_factory=set[str])
     supposed: set[Value] = field(default_factory=set[Value])  # computed only because a branch became a choice
     changing: set[str] = field(default_factory=set[str])  # containers that are read, and may be written
 
@@ -109,7 +110,7 @@ def straight_code(nodes: Sequence[Node], facts: Facts, bench: Bench) -> Code | N
     """The nodes as code; None where they are more than that. `facts` are those at their head."""
     code = Code()
     reader = _Reader(code, bench)
-    if not all(reader.node(node, facts) for node in nodes):
+    if not all(reader.node(node, facts) for node in nodes) or code.allocated != code.reduces.keys():
         return None
     code.changing.update(m.container for m in code.reads.values() if reader.may_have_changed(m.container))
     return code
@@ -128,6 +129,7 @@ class _Reader:
             case Branch():
                 return self.branch(node, facts)
             case Alloc(container=name):
+                self.code.allocated.add(name)
                 return self.bench.containers[name].storage is Storage.STACK
             case Reduce(output=output):
                 on_stack = self.bench.containers[output.container].storage is Storage.STACK

@@ -44,6 +44,7 @@ from weft.ir.nodes import (
 from weft.ir.substitution import Substitution
 from weft.ir.traverse import all_nodes, defined_values, values_used_in
 from weft.passes.base import Bench, Session, rewrite_nodes, rewrite_regions
+from weft.passes.loop_bodies import has_loops
 from weft.passes.mixed_numbers import Known, Mixed, asks_for, merged, mixed_in, raised_literal, tag_of
 
 
@@ -55,6 +56,8 @@ class UnifyCarries:
 
     def run(self, program: Program, session: Session) -> Program:
         """The program with its carried numbers of one type."""
+        if not has_loops(program):
+            return program
         state = _State(Bench(self.name, program, session))
         return rewrite_regions(state.bench, state.region)
 

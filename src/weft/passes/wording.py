@@ -115,7 +115,7 @@ class Words:
         """An element, or all that is known of it."""
         if access.whole:
             return f"an element of {plain(access.container)}"
-        own = {iterator.value for iterator in access.iterators if iterator.value.id < 0}
+        own = {iterator.value for iterator in access.iterators if _is_nameless(iterator.value)}
         return f"{plain(access.container)}[{', '.join(self._coordinate(i, own) for i in access.index)}]"
 
     def _coordinate(self, polynomial: Index, own: set[Value]) -> str:
@@ -167,6 +167,11 @@ class Words:
                 return f"({self.expr(left, name, depth)} {_INFIX[operation]} {self.expr(right, name, depth)})"
             case Op():
                 return name
+
+
+def _is_nameless(value: Value) -> bool:
+    """Whether a variable runs over an axis of a statement on whole arrays."""
+    return value.id < 0 or (value.name.startswith("p") and value.name[1:].isdigit())
 
 
 def _is_wrap(wrapped: Expr, inner: Expr) -> bool:

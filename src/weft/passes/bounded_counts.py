@@ -1,0 +1,160 @@
+"""Counters that cannot leave int64 need no check.
+
+before:  for i in 0:n carry (c: py_int = 0) {
+           ...; if x -> (d: py_int) { guard not(add_overflows(c, 1)) else site 4; yield c + 1 } else { yield c }
+           continue d }
+after:   the same without the guard: n is the length of an array, and each iteration adds 1 at most
+
+A Python int that a loop only adds bounded numbers to stays within what it was before the loop and the largest number of
+iterations times the most an iteration adds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import ClassVar
+
+from weft.analysis.facts import Facts, as_index
+from weft.analysis.ranges import INT64_MAX, INT64_MIN, fits_int64, index_bounds
+from weft.ir.dtypes import PY_INT
+from weft.ir.exprs import Expr, Index, Op, Value, index
+from weft.ir.nodes import Branch, Continue, Guard, Loop, Node, Program, Region, Tasklet, View, Yield
+from weft.ir.traverse import all_nodes
+from weft.passes.base import Bench, Session, rewrite_nodes, rewrite_regions
+
+_RESULTS = {
+    "add_overflows": lambda a, b: a + b,
+    "subtract_overflows": lambda a, b: a - b,
+    "multiply_overflows": lambda a, b: a * b,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class BoundedCounts:
+    """Take checks for overflow from counters."""
+
+    name: ClassVar[str] = "bounded-counts"
+
+    def run(self, program: Program, session: Session) -> Program:
+        """The program with fewer guards."""
+        if not any(isinstance(node, Loop) and node.carries for node in all_nodes(program.body)):
+            return program
+        bench = Bench(self.name, program, session)
+        return rewrite_regions(bench, lambda region, facts: _unchecked(region, facts, bench))
+
+
+def _unchecked(region: Region, _facts: Facts, bench: Bench) -> Region:
+    nodes = tuple(_loop(node, bench) if isinstance(node, Loop) else node for node in region.nodes)
+    return region if all(a is b for a, b in zip(nodes, region.nodes, strict=True)) else Region(nodes)
+
+
+def _loop(loop: Loop, bench: Bench) -> Loop:
+    counters: dict[Value, Value] = {}
+    for carry in loop.carries:
+        if isinstance(carry.target, Value) and carry.target.type == PY_INT and not isinstance(carry.init, View):
+            versions = _Versions(carry.target)
+            if versions.follow(loop):
+                counters.update(versions.bounded(loop, carry.init))
+    if not counters:
+        return loop
+    body = rewrite_nodes(loop.body, lambda node: () if _never_fails(node, counters) else None)
+    if body is loop.body:
+        return loop
+    bench.note(f"counters of the loop over {loop.var.name} stay within int64", loop, done=True)
+    return replace(loop, body=body)
+
+
+def _never_fails(node: Node, counters: dict[Value, Value]) -> bool:
+    match node:
+        case Guard(condition=Op(name="logical_not", args=(Op(name=name, args=(left, right)),))) if name in _RESULTS:
+            a, b = as_index(left), as_index(right)
+            if a is None or b is None or not (a.values | b.values) & counters.keys():
+                return False
+            known = {value: index(bounded) for value, bounded in counters.items()}
+            return fits_int64(_RESULTS[name](a.substitute(known), b.substitute(known)))
+        case _:
+            return False
+
+
+@dataclass(slots=True)
+class _Versions:
+    """The values a counter has in an iteration, and how far each may be from the one at its beginning."""
+
+    start: Value
+    steps: dict[Value, tuple[int, int]] = field(default_factory=dict[Value, tuple[int, int]])
+
+    def follow(self, loop: Loop) -> bool:
+        """Whether the loop does nothing but add bounded numbers to it, in one way through its body."""
+        last = loop.body.nodes[-1] if loop.body.nodes else None
+        if not isinstance(last, Continue) or any(_goes_on(node) for node in loop.body.nodes[:-1]):
+            return False
+        self.steps[self.start] = (0, 0)
+        self.region(loop.body)
+        position = [carry.target for carry in loop.carries].index(self.start)
+        end = last.values[position]
+        grown = None if isinstance(end, View) else self.step(end)
+        if grown is None:
+            return False
+        self.steps[self.start] = grown  # of an iteration
+        return True
+
+    def region(self, region: Region) -> None:
+        for node in region.nodes:
+            match node:
+                case Tasklet(lets=lets):
+                    for let in lets:
+                        self.note(let.value, self.step(let.expr))
+                case Branch():
+                    self.branch(node)
+                case _:
+                    continue
+
+    def branch(self, node: Branch) -> None:
+        self.region(node.then)
+        self.region(node.orelse)
+        ends = [side.nodes[-1] for side in (node.then, node.orelse) if side.nodes]
+        for number, result in enumerate(node.results):
+            given = [end.values[number] for end in ends if isinstance(end, Yield)]
+            steps = [None if isinstance(value, View) else self.step(value) for value in given]
+            known = [step for step in steps if step is not None]
+            if isinstance(result, Value) and known and len(known) == len(steps):
+                self.note(result, (min(low for low, _ in known), max(high for _, high in known)))
+
+    def note(self, value: Value, step: tuple[int, int] | None) -> None:
+        if step is not None:
+            self.steps[value] = step
+
+    def step(self, expr: Expr) -> tuple[int, int] | None:
+        """How far an expression may be from the counter at the beginning; None if it is something else."""
+        polynomial = as_index(expr)
+        if polynomial is None:
+            return None
+        for value, (low, high) in self.steps.items():
+            rest: Index = polynomial - value
+            if value in polynomial.values and not rest.values & self.steps.keys():
+                least, most = index_bounds(rest)
+                return (low + least, high + most)
+        return None
+
+    def bounded(self, loop: Loop, init: Expr) -> Iterator[tuple[Value, Value]]:
+        """The values, with the bounds they have in all iterations."""
+        first, by = as_index(init), loop.step.constant
+        if first is None or not by:
+            return
+        span = index_bounds(loop.stop - loop.start if by > 0 else loop.start - loop.stop)[1]
+        turns = max(0, span) // abs(by) + 1
+        low, high = index_bounds(first)
+        least, most = self.steps[self.start]
+        low, high = low + min(0, turns * least), high + max(0, turns * most)
+        for value, (down, up) in self.steps.items():
+            ends = (low, high) if value == self.start else (low + min(0, down), high + max(0, up))
+            if INT64_MIN <= ends[0] and ends[1] <= INT64_MAX:
+                yield value, replace(value, low=ends[0], high=ends[1])
+
+
+def _goes_on(node: Node) -> bool:
+    """Whether an iteration may end in a node by going on with the next."""
+    if isinstance(node, Branch):
+        return any(_goes_on(inner) for side in (node.then, node.orelse) for inner in side.nodes)
+    return isinstance(node, Continue)
