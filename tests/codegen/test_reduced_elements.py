@@ -263,6 +263,28 @@ def test_the_input_is_cast_to_the_type_of_the_result() -> None:
     assert got == 7.0
 
 
+@pytest.mark.parametrize("schedule", [SEQUENTIAL, PARALLEL])
+def test_extents_that_are_sums(schedule: Schedule) -> None:
+    """sum(a[1:-1, 1:-1] * a[:-2, :-2]) over either axis, or both."""
+    for name, axes in itertools.product(("add", "maximum", "argmax", "logical_and"), [(0,), (1,), (0, 1)]):
+        if name == "argmax" and len(axes) > 1:
+            continue
+        build = Build(name)
+        a = build.array("a", DType.FLOAT64, 2)
+        r = build.array("r", result_type(name, DType.FLOAT64), 2 - len(axes), written=True)
+        i, j, u, v = build.value("i"), build.value("j"), build.value("u", F8), build.value("v", F8)
+        reads = ((u, Memlet("a", (index(i) + 1, index(j) + 1))), (v, Memlet("a", point(i, j))))
+        shape = tuple(extent - 2 for extent in a.shape)
+        elements = Elements((i, j), shape, (Tasklet(reads=reads),), op("multiply", (u, v), F8))
+        node = Reduce(op=name, output=r, input=elements, axes=axes, initial=None, schedule=schedule)
+        kernel = load(build.program(node, give(Pack(()))), "-O1")
+        values = np.random.default_rng(2).standard_normal((40, 1000))
+        expected = expect(name, values[1:-1, 1:-1] * values[:-2, :-2], axes, False)
+        got = np.empty(expected.shape, result_type(name, DType.FLOAT64).value)
+        kernel(values, got, threads=2)
+        np.testing.assert_allclose(got, expected, rtol=1e-11)
+
+
 def test_strides_known_at_run_time_give_the_same_bits() -> None:
     kernels, numbers = module(DType.FLOAT64, 1, False)
     a, b = sample(DType.FLOAT64, (1000,)), np.random.default_rng(3).random(1000)

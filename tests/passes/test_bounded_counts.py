@@ -1,5 +1,7 @@
 """Counters need no check for overflow, other sums do."""
 
+# ruff: noqa: B007
+
 from __future__ import annotations
 
 from collections.abc import Callable

@@ -151,6 +151,14 @@ def largest_even_place(a):
     return s
 
 
+def how_many_positive(a):
+    c = 0
+    for i in range(len(a)):
+        if a[i] > 0:
+            c += 1
+    return c
+
+
 def any_positive(a):
     found = False
     for i in range(len(a)):
@@ -194,7 +202,7 @@ def a_sum_beside_what_stays(a):
 REDUCED = [
     total, difference, element_first, product, backwards, every_other, from_the_second, numpy_maximum, numpy_minimum,
     python_max, python_min, if_greater, if_less_reversed, only_positive, two_kinds, otherwise,
-    largest_even_place, any_positive, python_floats, python_ints, two_sums, a_sum_beside_what_stays,
+    largest_even_place, how_many_positive, any_positive, python_floats, python_ints, two_sums, a_sum_beside_what_stays,
 ]  # fmt: skip
 
 

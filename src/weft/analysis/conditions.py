@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from weft.analysis.ranges import is_nonnegative
+from weft.analysis.ranges import is_nonnegative, value_bounds
 from weft.ir.dtypes import NP_BOOL
 from weft.ir.exprs import Const, Expr, Index, Op, Value, const, const_index, index, op, polynomial_of
 
@@ -125,7 +125,7 @@ def implies(first: Atom, second: Atom) -> bool:
     """Whether one alternative follows from another, by the bounds of the values alone."""
     if first == second:
         return True
-    if not isinstance(first, Constraint) or not isinstance(second, Constraint):
+    if not isinstance(first, Constraint) or not isinstance(second, Constraint) or _is_apart(first, second):
         return False
     if second.equal:
         return first.equal and first.index is -second.index
@@ -141,11 +141,16 @@ def clause_implies(first: Clause, second: Clause) -> bool:
 
 def is_refuted(atom: Atom, fact: Constraint | None = None) -> bool:
     """Whether an alternative cannot hold, by bounds and at most one fact."""
-    if not isinstance(atom, Constraint):
+    if not isinstance(atom, Constraint) or (fact is not None and _is_apart(atom, fact)):
         return False
     if not atom.equal:
         return follows(-atom.index - 1, fact)
     return follows(-atom.index - 1, fact) or follows(atom.index - 1, fact)
+
+
+def _is_apart(first: Constraint, second: Constraint) -> bool:
+    """Whether they speak of different values, so that neither says anything about the other."""
+    return first.index.values.isdisjoint(second.index.values)
 
 
 def follows(polynomial: Index, fact: Constraint | None) -> bool:
@@ -155,6 +160,36 @@ def follows(polynomial: Index, fact: Constraint | None) -> bool:
     if is_nonnegative(polynomial - fact.index):
         return True
     return fact.equal and is_nonnegative(polynomial + fact.index)
+
+
+def least_in_box(polynomial: Index, facts: Iterable[Constraint]) -> int | None:
+    """The least a linear polynomial can be where each value is bounded for itself; None where that is not so.
+
+    `facts` are those that speak of its values.
+    """
+    if any(len(monomial) > 1 for monomial, _ in polynomial.terms):
+        return None
+    if any(value.floor is not None or value.ceiling is not None for value in polynomial.values):
+        return None
+    bounds = {value: value_bounds(value) for value in polynomial.values}
+    for fact in facts:
+        match fact.index.terms:
+            case (((Value() as value,), factor),):
+                shift = 0
+            case (((), shift), ((Value() as value,), factor)):
+                pass
+            case _:
+                return None
+        low, high = bounds[value]
+        if factor > 0 or fact.equal:
+            low = max(low, -(shift // factor))  # factor * value >= -shift
+        if factor < 0 or fact.equal:
+            high = min(high, -shift // factor)
+        bounds[value] = (low, high)
+    total = 0
+    for monomial, factor in polynomial.terms:
+        total += factor * (bounds[monomial[0]][0 if factor > 0 else 1] if monomial else 1)
+    return total
 
 
 def simplest(clause: Iterable[Atom]) -> Clause:

@@ -17,7 +17,7 @@ from collections.abc import Iterator as Generator
 from dataclasses import dataclass, replace
 from enum import Enum
 
-from weft.analysis.conditions import Clause, clause_implies, clauses_of
+from weft.analysis.conditions import Clause, clause_implies, clauses_of, follows, least_in_box
 from weft.analysis.effects import Access, Effects, Iterator, effects_of
 from weft.analysis.facts import Constraint, Facts, constraints_of
 from weft.analysis.integer_sets import Instance, Points, Solver, System, Term
@@ -61,7 +61,15 @@ class Legality:
         self.memory = Memory(program.containers if containers is None else containers)
         self.solver = solver
         self.kinds = kinds
-        self.shown = _shown_at_sites(program.body)
+        self._body = program.body
+        self._shown: frozenset[str] | None = None
+
+    @property
+    def shown(self) -> frozenset[str]:
+        """The containers that sites show."""
+        if self._shown is None:
+            self._shown = _shown_at_sites(self._body)
+        return self._shown
 
     # ---- dependences ----
 
@@ -222,11 +230,14 @@ class Legality:
     def is_nonnegative(self, polynomial: Index, facts: Facts) -> bool:
         """Whether a polynomial is never negative under the facts."""
         self.solver.work.questions += 1
-        if is_nonnegative(polynomial) or any(
-            not fact.equal and is_nonnegative(polynomial - fact.index) for fact in facts.constraints
-        ):
+        near = [fact for fact in facts.constraints if not fact.index.values.isdisjoint(polynomial.values)]
+        if is_nonnegative(polynomial) or any(follows(polynomial, fact) for fact in near):
             self.solver.work.quick += 1
             return True
+        least = least_in_box(polynomial, near)
+        if least is not None:
+            self.solver.work.quick += 1
+            return least >= 0
         with self.solver.timed():
             system = System()
             system.nonnegative(-polynomial - 1, None)

@@ -12,33 +12,21 @@ after:   if (A_s0 == 8 && B_s0 == 8) {
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from weft.codegen.access import element, is_strided, stride_name
 from weft.codegen.c_types import c_type
+from weft.codegen.copies import copied_axes, emit_copy
 from weft.codegen.fp_flags import clear_flags, outline_again, raised_flags
 from weft.codegen.kernel import Flags, Kernel, Scope, words
 from weft.codegen.outlining import emit_environment
 from weft.codegen.replays import Saved
+from weft.codegen.spans import Span
 from weft.ir.nodes import Map, Memlet, Tasklet
 
 # Points of a strip whose old contents are kept, and the bytes they may take.
 _STRIP = 256
 _STRIP_BYTES = 16384
-
-
-@dataclass(frozen=True, slots=True)
-class Span:
-    """The variable of a loop and its range."""
-
-    name: str
-    low: str
-    high: str
-
-    @property
-    def head(self) -> str:
-        """The first line of the loop."""
-        return f"for (int64_t {self.name} = {self.low}; {self.name} < {self.high}; ++{self.name})"
 
 
 def emit_innermost(kernel: Kernel, node: Map, span: Span) -> None:
@@ -84,6 +72,9 @@ def _memlets(node: Map) -> list[Memlet]:
 
 def _emit_loop(kernel: Kernel, node: Map, span: Span, before: Callable[[], None] | None) -> None:
     """Points of a map are independent by definition, so that all may be computed side by side."""
+    if before is None and copied_axes(kernel, node):
+        emit_copy(kernel, node, [span])
+        return
     depth = kernel.writer.depth + 1
     with kernel.elsewhere() as body:
         body.depth = depth

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from weft.codegen.checks import flags_are_exact
-from weft.ir.exprs import Expr, Op, Value, substitute, values_in
+from weft.ir.exprs import Expr, Index, Op, Value, substitute, values_in
 from weft.ir.nodes import (
     Branch,
     Break,
@@ -179,7 +179,9 @@ class _Walk:
             self.expr(let.expr, at, region)
             self.home[let.value] = region
             self.computed[let.value] = [(let.expr, region)]
-            self.written_out[let.value] = substitute(let.expr, self.written_out)
+            written_out = substitute(let.expr, self.written_out)
+            if let.value.type.dtype.kind not in "iu" or isinstance(written_out, Index | Value):
+                self.written_out[let.value] = written_out  # any other integer has no place in an index
             if not self.varying.isdisjoint(values_in(let.expr)):
                 self.varying.add(let.value)
             if let.warn >= 0 and not in_map:

@@ -9,11 +9,16 @@ after:   for (int64_t i_1 = 0; i_1 < n; ++i_1) {
 
 from __future__ import annotations
 
+from contextlib import ExitStack
+
+from weft.codegen.copies import copied_axes, emit_copy
 from weft.codegen.expressions import index_text
 from weft.codegen.fp_flags import WatchedNest, emit_watched, is_plain
-from weft.codegen.innermost import Span, emit_innermost
-from weft.codegen.kernel import Kernel, Scope
+from weft.codegen.innermost import emit_innermost
+from weft.codegen.kernel import Kernel, Scope, bare
 from weft.codegen.outlining import emit_outlined, outline
+from weft.codegen.spans import Span
+from weft.codegen.work import work_text
 from weft.ir.exprs import const_index, index
 from weft.ir.nodes import Elementwise, Map, Region, Schedule, Tasklet
 
@@ -41,39 +46,71 @@ def emit_map(kernel: Kernel, node: Map) -> None:
             emit_watched(kernel, node, lambda: _emit_loops(kernel, node))
 
 
-def _emit_loops(kernel: Kernel, node: Map, bounds: tuple[str, str] | None = None) -> None:
-    """`bounds` replaces the range of the first parameter."""
-    spans: list[Span] = []
-    for number, (param, (start, stop)) in enumerate(zip(node.params, node.ranges, strict=True)):
-        low, high = index_text(kernel, start), index_text(kernel, stop)
-        if number == 0 and bounds is not None:
-            low, high = bounds
-        spans.append(Span(kernel.new_value(param), low, high))
+def _emit_loops(kernel: Kernel, node: Map, *, part: bool = False) -> None:
+    """All points; of a parallel map the `part` from `begin` to `end`."""
     outer_site, kernel.default_site = kernel.default_site, node.warn
-    plain = bool(spans) and is_plain(node)
-    around = spans[:-1] if plain else spans
-    for span in around:
-        kernel.line(f"{span.head} {{")
-        kernel.writer.depth += 1
-    if plain:
-        emit_innermost(kernel, node, spans[-1])
-    else:
-        kernel.map_depth += 1
-        kernel.emit_region(kernel, node.body, Scope())
-        kernel.map_depth -= 1
-    for _ in around:
-        kernel.writer.depth -= 1
-        kernel.line("}")
+    plain = bool(node.params) and is_plain(node)
+    copied = copied_axes(kernel, node) if plain else 0
+    with ExitStack() as stack:
+        spans = _part(kernel, node, stack) if part else _spans(kernel, node)
+        inner = max(copied, 1) if plain else 0
+        for span in spans[: len(spans) - inner]:
+            stack.enter_context(kernel.block(span.head))
+        if copied:
+            emit_copy(kernel, node, spans[-copied:])
+        elif plain:
+            emit_innermost(kernel, node, spans[-1])
+        else:
+            kernel.map_depth += 1
+            kernel.emit_region(kernel, node.body, Scope())
+            kernel.map_depth -= 1
     kernel.default_site = outer_site
 
 
+def _spans(kernel: Kernel, node: Map) -> list[Span]:
+    ranges = [(index_text(kernel, start), index_text(kernel, stop)) for start, stop in node.ranges]
+    return [Span(kernel.new_value(param), *pair) for param, pair in zip(node.params, ranges, strict=True)]
+
+
+# ---- threads --------------------------------------------------------------------------------------------------------
+
+
+def _is_split_in_rows(kernel: Kernel, node: Map) -> bool:
+    """Whether threads share the points of the first two parameters, not only those of the first, which may be few."""
+    return len(node.params) > 1 and not copied_axes(kernel, node)
+
+
+def _part(kernel: Kernel, node: Map, stack: ExitStack) -> list[Span]:
+    """The loops of a part: over the first parameter, or over rows of the second, the first and last of them cut."""
+    first, *rest = _spans(kernel, node)
+    if not _is_split_in_rows(kernel, node):
+        return [Span(first.name, _plus(first.low, "begin"), _plus(first.low, "end")), *rest]
+    second = rest[0]
+    claim = kernel.names.claim
+    cut, to, left = claim("cut"), claim("to"), claim("left")
+    start, stop = node.ranges[1]
+    width = kernel.bind(index_text(kernel, stop - start), "int64_t", "width")
+    kernel.line(f"int64_t {first.name} = {_plus(first.low, f'({width} > 0 ? begin / {width} : 0)')};")
+    kernel.line(f"int64_t {kernel.declare(cut, 'int64_t')} = {width} > 0 ? begin % {width} : 0;")
+    head = f"for (int64_t {left} = end - begin; {left} > 0; ++{first.name}, {cut} = 0)"
+    stack.enter_context(kernel.block(head))
+    kernel.line(f"const int64_t {kernel.declare(to, 'int64_t')} = {width} - {cut} < {left} ? {width} : {cut} + {left};")
+    kernel.line(f"{left} -= {to} - {cut};")
+    return [Span(second.name, _plus(second.low, cut), _plus(second.low, to)), *rest[1:]]
+
+
+def _plus(low: str, offset: str) -> str:
+    return offset if low == "0" else f"{low} + {offset}"
+
+
 def _emit_parallel(kernel: Kernel, node: Map) -> None:
-    start = index_text(kernel, node.ranges[0][0])
-    bounds = (f"{start} + begin", f"{start} + end") if start != "0" else ("begin", "end")
-    watched = WatchedNest(kernel, node, lambda: _emit_loops(kernel, node, bounds))
+    amount = work_text(kernel, node)
+    watched = WatchedNest(kernel, node, lambda: _emit_loops(kernel, node, part=True))
     body = outline(kernel, watched.variables, watched.first_run)
-    count = kernel.bind(index_text(kernel, node.ranges[0][1] - node.ranges[0][0]), "int64_t", "count")
-    inner = [index_text(kernel, high - low) for low, high in node.ranges[1:]]
-    points = kernel.bind(" * ".join([f"(double){count}", *(f"({extent})" for extent in inner)]), "double", "points")
-    emit_outlined(kernel, body, count, points)
-    watched.settle("env.", lambda again, env: emit_outlined(kernel, again, count, points, env=env))
+    extents = [f"({index_text(kernel, stop - start)})" for start, stop in node.ranges[:2]]
+    rows = _is_split_in_rows(kernel, node)
+    count = kernel.bind(" * ".join(extents) if rows else bare(extents[0]), "int64_t", "count")
+    work = kernel.bind(amount, "double", "work")
+    grain = f"{kernel.support.machine('grain_of_rows')}({extents[0]}, {extents[1]}, {work})" if rows else ""
+    emit_outlined(kernel, body, count, work, grain)
+    watched.settle("env.", lambda again, env: emit_outlined(kernel, again, count, work, grain, env=env))

@@ -5,10 +5,12 @@ from __future__ import annotations
 from contextlib import ExitStack
 from typing import Final
 
+from weft.analysis.memory import Memory
 from weft.codegen.access import element, view_strides
 from weft.codegen.expressions import index_text
 from weft.codegen.fp_flags import hardware_flags
 from weft.codegen.kernel import Kernel
+from weft.codegen.scalars import Operand
 from weft.ir.dtypes import DType
 from weft.ir.exprs import Index, const_index
 from weft.ir.nodes import MatMul, View
@@ -21,7 +23,33 @@ def emit_matmul(kernel: Kernel, node: MatMul) -> None:
     kernel.writer.comment(node.span)
     dtype = kernel.container(node.output.container).dtype
     kinds = "oi" if dtype.kind in "fc" else ""
-    with kernel.block(), hardware_flags(kernel, node.warn, kinds), ExitStack() as stack:
+    with kernel.block():
+        if node.warn >= 0 and _is_number(kernel, node):
+            # A finite number has met nothing to warn of, and looking at it costs less than the processor's flags.
+            _emit_product(kernel, node)
+            corner = element(kernel, node.output.at((const_index(0),) * node.output.rank))
+            finite = kernel.scalars().apply("isfinite", (Operand(corner, dtype),), DType.BOOL)
+            with kernel.block(f"if (__builtin_expect(!{finite}, 0))"), hardware_flags(kernel, node.warn, kinds):
+                _emit_product(kernel, node)
+            return
+        with hardware_flags(kernel, node.warn, kinds):
+            _emit_product(kernel, node)
+
+
+def _is_number(kernel: Kernel, node: MatMul) -> bool:
+    """Whether the product is a single float that can be computed once more."""
+    memory = Memory(kernel.program.containers)
+    inputs = memory.roots(node.lhs.container) | memory.roots(node.rhs.container)
+    return (
+        kernel.container(node.output.container).dtype.kind == "f"
+        and all(extent.constant == 1 for extent in node.output.shape)
+        and inputs.isdisjoint(memory.roots(node.output.container))
+    )
+
+
+def _emit_product(kernel: Kernel, node: MatMul) -> None:
+    dtype = kernel.container(node.output.container).dtype
+    with ExitStack() as stack:
         batch: list[Index] = []
         for extent in node.output.shape[:-2]:
             point, name = kernel.fresh("batch")

@@ -21,7 +21,7 @@ from weft.ir.exprs import Expr, Op
 
 _LANE_BYTES: Final = 256  # of all lanes together: four of the widest registers
 _STEPS: Final = 16  # additions per lane and block
-_WORTH: Final = 4  # joining all lanes pays when each has so many elements
+_WORTH: Final = 128  # with so many elements it pays to have all lanes, which must be joined in the end
 _NARROW: Final = 8
 _LONG: Final = 12  # with so many operations per element the additions are no longer what the machine waits for
 _CALL: Final = 13  # a function of the C library counts for so many
@@ -210,7 +210,7 @@ def _emit_start(reduction: Reduction, lane: str, count: int) -> None:
 def _emit_wide(reduction: Reduction, axis: int, lane: str, span: tuple[str, str]) -> None:
     kernel, count, (at, whole) = reduction.kernel, _lanes(reduction), span
     wide = kernel.names.claim("wide")
-    with kernel.block(f"if ({whole} - {at} >= {_WORTH * count})"):
+    with kernel.block(f"if ({whole} - {at} >= {_WORTH})"):
         kernel.line(f"{reduction.type} {wide}[{count}];")
         _emit_start(reduction, wide, count)
         _emit_turns(reduction, axis, (wide, count), span)

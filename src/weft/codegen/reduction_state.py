@@ -10,7 +10,7 @@ from typing import Final
 
 from weft.codegen.access import element
 from weft.codegen.c_types import c_type, literal
-from weft.codegen.expressions import emit_expr, index_text
+from weft.codegen.expressions import emit_expr, index_factor
 from weft.codegen.kernel import Flags, Kernel, bare
 from weft.codegen.reduction_warnings import Warnings
 from weft.codegen.scalars import Operand
@@ -52,8 +52,8 @@ class Reduction:
         return self.kernel.new_value(self.source.params[axis])
 
     def extent(self, axis: int) -> str:
-        """The extent of an axis."""
-        return index_text(self.kernel, self.source.shape[axis])
+        """The extent of an axis, as an operand."""
+        return index_factor(self.kernel, self.source.shape[axis])
 
     @contextmanager
     def loops(self, axes: list[int], span: tuple[str, str] | None = None) -> Generator[None]:
@@ -75,7 +75,7 @@ class Reduction:
     @property
     def points(self) -> str:
         """How many elements there are, as a C expression."""
-        extents = [f"({self.extent(axis)})" for axis in (*self.kept, *self.reduced)]
+        extents = [self.extent(axis) for axis in (*self.kept, *self.reduced)]
         return f"(double){' * '.join(extents or ['1'])}"
 
     # -- elements and results

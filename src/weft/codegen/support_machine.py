@@ -66,6 +66,13 @@ static inline int64_t weft_grain(int64_t count, double points)
     return count / parts + 1;
 }
 """,
+    # The same for `rows` of `width` iterations each: whole rows where there are enough of them.
+    "grain_of_rows": """
+static inline int64_t weft_grain_of_rows(int64_t rows, int64_t width, double points)
+{
+    return rows >= 64 ? &grain(rows, points) * width : &grain(rows * width, points);
+}
+""",
     # Leaves of a tree per piece: a power of two times a leaf, so that no more than 64 pieces are needed.
     "piece": """
 static inline int64_t weft_piece(int64_t count, int64_t leaf, int64_t least)

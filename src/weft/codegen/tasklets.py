@@ -23,7 +23,8 @@ def emit_tasklet(kernel: Kernel, node: Tasklet) -> None:
     for value, memlet in node.reads:
         text = element(kernel, memlet)
         kernel.line(f"const {c_type(value.type)} {kernel.new_value(value)} = {text};")
-    late = LateChecks()
+    flags = kernel.flags
+    late = LateChecks(flags.suspect if flags is not None and flags.mode is Watch.FILTER else "")
     for let in node.lets:
         _emit_let(kernel, let, late)
     texts = _emit_noted(kernel, [expr for _, expr in node.writes], kernel.default_site, late)
@@ -45,7 +46,7 @@ def _emit_noted(kernel: Kernel, exprs: Sequence[Expr], site: int, late: LateChec
     if site < 0 or not any(_may_warn(expr, lone=lone) for expr in exprs):
         return emit_exprs(kernel, exprs)
     if flags is not None and flags.mode is Watch.FILTER:
-        return emit_exprs(kernel, exprs, Noting(flags.suspect, flags.unseen, None, lone))
+        return emit_exprs(kernel, exprs, Noting(flags.suspect, flags.unseen, late, lone))
     variable = flags.sites.get(site) if flags is not None else None
     if flags is not None and variable is not None:
         return emit_exprs(kernel, exprs, Noting(variable, None, late if flags.mode is Watch.COLLECT else None, lone))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from weft.passes.base import Pass
+from weft.passes.bounded_counts import BoundedCounts
 from weft.passes.collapse_maps import CollapseMaps
 from weft.passes.dense_refs import DenseRefs
 from weft.passes.expand_elementwise import ExpandElementwise
@@ -20,6 +21,7 @@ from weft.passes.report_wishes import ReportWishes
 from weft.passes.schedule_maps import ScheduleMaps
 from weft.passes.simplify import Simplify
 from weft.passes.stack_arrays import StackArrays
+from weft.passes.structure_continues import StructureContinues
 from weft.passes.unify_carries import UnifyCarries
 
 
@@ -31,6 +33,8 @@ def cpu_pipeline(without: Collection[str] = ()) -> tuple[Pass, ...]:
 def _cpu_passes() -> tuple[Pass, ...]:
     return (
         Simplify(loop_sites=True),
+        StructureContinues(),
+        BoundedCounts(),
         UnifyCarries(),
         HoistGuards(),
         GatherGuards(),

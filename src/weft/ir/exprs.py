@@ -101,7 +101,10 @@ class Index:
         return _make_index({monomial: -coefficient for monomial, coefficient in self.terms})
 
     def __sub__(self, other: IndexLike) -> Index:
-        return self + -index(other)
+        total = dict(self.terms)
+        for monomial, coefficient in index(other).terms:
+            total[monomial] = total.get(monomial, 0) - coefficient
+        return _make_index(total)
 
     def __rsub__(self, other: IndexLike) -> Index:
         return index(other) - self

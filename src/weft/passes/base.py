@@ -6,7 +6,7 @@ A pass proves what it does: it asks `bench.legality`, and notes what it did and 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import ClassVar, Protocol
@@ -64,10 +64,12 @@ class Bench:
         self.session = session
         self.containers: dict[str, Container] = dict(program.containers)
         self.legality = Legality(program, session.solver, session.kinds, self.containers)
-        self._numbers = count(largest_id(program) + 1)
+        self._numbers: Iterator[int] | None = None
 
     def number(self) -> int:
         """A number no value or node has yet."""
+        if self._numbers is None:
+            self._numbers = count(largest_id(self.program) + 1)
         return next(self._numbers)
 
     def value(self, name: str, type_: ScalarType) -> Value:

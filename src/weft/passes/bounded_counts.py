@@ -23,11 +23,7 @@ from weft.ir.nodes import Branch, Continue, Guard, Loop, Node, Program, Region, 
 from weft.ir.traverse import all_nodes
 from weft.passes.base import Bench, Session, rewrite_nodes, rewrite_regions
 
-_RESULTS = {
-    "add_overflows": lambda a, b: a + b,
-    "subtract_overflows": lambda a, b: a - b,
-    "multiply_overflows": lambda a, b: a * b,
-}
+_CHECKS = ("add_overflows", "subtract_overflows", "multiply_overflows")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,12 +63,13 @@ def _loop(loop: Loop, bench: Bench) -> Loop:
 
 def _never_fails(node: Node, counters: dict[Value, Value]) -> bool:
     match node:
-        case Guard(condition=Op(name="logical_not", args=(Op(name=name, args=(left, right)),))) if name in _RESULTS:
+        case Guard(condition=Op(name="logical_not", args=(Op(name=name, args=(left, right)),))) if name in _CHECKS:
             a, b = as_index(left), as_index(right)
             if a is None or b is None or not (a.values | b.values) & counters.keys():
                 return False
             known = {value: index(bounded) for value, bounded in counters.items()}
-            return fits_int64(_RESULTS[name](a.substitute(known), b.substitute(known)))
+            a, b = a.substitute(known), b.substitute(known)
+            return fits_int64({"add_overflows": a + b, "subtract_overflows": a - b}.get(name, a * b))
         case _:
             return False
 
@@ -149,7 +146,7 @@ class _Versions:
         low, high = low + min(0, turns * least), high + max(0, turns * most)
         for value, (down, up) in self.steps.items():
             ends = (low, high) if value == self.start else (low + min(0, down), high + max(0, up))
-            if INT64_MIN <= ends[0] and ends[1] <= INT64_MAX:
+            if ends[0] >= INT64_MIN and ends[1] <= INT64_MAX:
                 yield value, replace(value, low=ends[0], high=ends[1])
 
 

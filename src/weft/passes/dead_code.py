@@ -40,7 +40,7 @@ from weft.ir.nodes import (
     While,
     Yield,
 )  # fmt: skip
-from weft.passes.base import Bench, Session
+from weft.passes.base import Record, Session
 
 _T = TypeVar("_T")
 _Kept = tuple[bool, ...]  # which carries of a loop, or results of a branch, stay
@@ -60,10 +60,9 @@ class DropDeadCode:
         containers = _containers(program.containers, live)
         if body is program.body and containers == program.containers:
             return program
-        bench = Bench(self.name, program, session)
         for name, container in program.containers.items():
             if name not in containers and container.storage in (Storage.TRANSIENT, Storage.STACK):
-                bench.note(f"{name.partition('.')[0]} is never read", done=True)
+                session.records.append(Record(self.name, True, f"{name.partition('.')[0]} is never read"))
         return replace(program, body=body, containers=containers)
 
 

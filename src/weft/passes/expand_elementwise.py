@@ -99,9 +99,10 @@ def _through_temporary(node: Elementwise, site: int, bench: Bench) -> list[Node]
 def _as_map(node: Elementwise, bench: Bench) -> Node:
     point = tuple(index(param) for param in node.params)
     result = bench.value("r", node.expr.type)
+    warn = -1 if node.params else node.warn  # a map tells it to its lets
     tasklet = Tasklet(
         reads=tuple((value, view.at(point)) for value, view in node.inputs),
-        lets=() if isinstance(node.expr, Const | Value | Index) else (Let(result, node.expr),),
+        lets=() if isinstance(node.expr, Const | Value | Index) else (Let(result, node.expr, warn),),
         writes=((node.output.at(point), _written(node, result)),),
         id=bench.number(),
         span=node.span,

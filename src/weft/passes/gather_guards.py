@@ -20,6 +20,7 @@ from weft.ir.exprs import Value, values_in
 from weft.ir.nodes import Alloc, Elementwise, Guard, Map, MatMul, Node, Program, Reduce, Region, Scan, Site, Tasklet
 from weft.ir.traverse import all_nodes, bundle_views, leaving_bundles
 from weft.passes.base import Bench, Session, rewrite_nodes, rewrite_regions
+from weft.support.abi import NOT_COMPILED
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +87,9 @@ def _shown(site: Site) -> frozenset[str]:
 
 
 def _place_guard(nodes: list[Node], guard: Guard, current: _Open, bench: Bench) -> None:
-    if values_in(guard.condition).isdisjoint(current.defined):
+    if guard.reason.startswith(NOT_COMPILED):
+        nodes.append(guard)  # Python takes over only where it must
+    elif values_in(guard.condition).isdisjoint(current.defined):
         nodes.insert(current.end, replace(guard, site=current.number))
         current.end += 1
         if guard.site != current.number:

@@ -31,7 +31,7 @@ from weft.ir.nodes import Alloc, Branch, Container, Loop, Map, Node, Program, Re
 from weft.ir.substitution import Substitution
 from weft.ir.traverse import bound_extents, touched_containers, values_defined_in
 from weft.passes.base import Bench, Session
-from weft.passes.open_sites import OpenSite, open_site
+from weft.passes.open_sites import OpenSite, Writes, open_site
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +54,7 @@ class _Walk:
     def __init__(self, bench: Bench) -> None:
         self.bench = bench
         self.memory = bench.legality.memory
+        self.writes = Writes(self.memory)
         uses = container_uses(bench.program)
         self.private = frozenset(
             name
@@ -74,7 +75,7 @@ class _Walk:
                 nodes += allocs
             nodes.append(inner)
             facts = facts.after(inner)
-            if site is not None and site.closed_by(node, self.memory):
+            if site is not None and self.writes.close(node, site):
                 site = None
         nodes = self.share(nodes)
         return region if tuple(nodes) == region.nodes else Region(tuple(nodes))
@@ -83,7 +84,7 @@ class _Walk:
         known = facts.inside(node, self.memory)
         match node:
             case Map() | Loop() | While():
-                kept = None if site is None or site.closed_by(node, self.memory) else site
+                kept = None if site is None or self.writes.close(node, site) else site
                 body = self.region(node.body, known[0], kept)
                 return node if body is node.body else replace(node, body=body)
             case Branch():

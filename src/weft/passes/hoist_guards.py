@@ -43,7 +43,8 @@ from weft.ir.nodes import (
 )  # fmt: skip
 from weft.ir.traverse import all_nodes, bound_extents, inner_regions, values_defined_in
 from weft.passes.base import Bench, Session
-from weft.passes.open_sites import OpenSite, open_site
+from weft.passes.open_sites import OpenSite, Writes, open_site
+from weft.support.abi import NOT_COMPILED
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +67,7 @@ class _Walk:
     def __init__(self, bench: Bench) -> None:
         self.bench = bench
         self.memory = bench.legality.memory
+        self.writes = Writes(self.memory)
 
     def region(self, region: Region, facts: Facts, site: OpenSite | None) -> Region:
         """A region with the guards of its loops in front of them; `site` is open at its head."""
@@ -73,40 +75,44 @@ class _Walk:
         for node in region.nodes:
             if isinstance(node, Site):
                 site = open_site(node)
+            said = len(self.bench.session.records)
             inner = self.inside(node, facts, site)
             if isinstance(inner, Loop):
                 guards, inner = _Hoisting(inner, facts, site, self.bench).run()
                 if site is not None and any(isinstance(below, Guard) for below in all_nodes(inner.body)):
-                    guards, inner = self.nest(node, facts, site) or (guards, inner)
+                    guards, inner = self.nest(node, facts, site, said) or (guards, inner)
                 nodes += guards
                 for guard in guards:
                     facts = facts.after(guard)
             nodes.append(inner)
             facts = facts.after(inner)
-            if site is not None and site.closed_by(node, self.memory):
+            if site is not None and self.writes.close(node, site):
                 site = None
         return region if tuple(nodes) == region.nodes else Region(tuple(nodes))
 
-    def nest(self, node: Node, facts: Facts, site: OpenSite) -> tuple[list[Guard], Loop] | None:
+    def nest(self, node: Node, facts: Facts, site: OpenSite, said: int) -> tuple[list[Guard], Loop] | None:
         """A loop whose inner loops have no site in front of them (`weft.map`), with the guards of all in front of all.
 
-        They go to the heads of the inner loops on trial, as if there were a site; then all of them must go on.
+        They go to the heads of the inner loops on trial, as if there were a site; then all of them must go on. What was
+        said about the loop before, from record `said` on, is said again.
         """
         assert isinstance(node, Loop)
-        said = len(self.bench.session.records)
+        records = self.bench.session.records
+        tried = len(records)
         body = self.region(node.body, facts.inside(node, self.memory)[0], _TRIAL)
         guards, loop = _Hoisting(replace(node, body=body), facts, site, self.bench).run()
         left = any(isinstance(below, Guard) and below.site == _TRIAL.number for below in all_nodes(loop.body))
         if left or not guards:
-            del self.bench.session.records[said:]
+            del records[tried:]
             return None
+        del records[said:tried]
         return guards, loop
 
     def inside(self, node: Node, facts: Facts, site: OpenSite | None) -> Node:
         known = facts.inside(node, self.memory)
         match node:
             case Map() | Loop() | While():
-                kept = None if site is None or site.closed_by(node, self.memory) else site
+                kept = None if site is None or self.writes.close(node, site) else site
                 body = self.region(node.body, known[0], kept)
                 return node if body is node.body else replace(node, body=body)
             case Branch():
@@ -167,6 +173,8 @@ class _Hoisting:
         """Put a guard in front of the loop; why not, if it cannot be done."""
         if self.site is None:
             return "there is no way back to the head of the loop"
+        if guard.reason.startswith(NOT_COMPILED):
+            return "Python takes over only where it must"
         condition = guard.condition
         for outer, truth in conditions:
             other = op("logical_not", (outer,), outer.type) if truth else outer

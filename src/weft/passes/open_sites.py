@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from weft.analysis.memory import Memory
 from weft.analysis.uses import written_by
-from weft.ir.nodes import Node, Region, Site
-from weft.ir.traverse import all_nodes, bundle_views, leaving_bundles
+from weft.ir.nodes import Node, Site
+from weft.ir.traverse import bundle_views, inner_regions, leaving_bundles
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,16 +17,32 @@ class OpenSite:
     number: int
     shown: frozenset[str]
 
-    def closed_by(self, node: Node, memory: Memory) -> bool:
-        """Whether a node writes what Python would see at the site."""
-        written = {name for below in all_nodes(Region((node,))) for name in written_by(below)}
-        return any(
-            memory.is_observable(name) or any(memory.may_overlap(name, other) for other in self.shown)
-            for name in written
-        )
-
 
 def open_site(site: Site) -> OpenSite:
     """A site that has just been passed."""
     shown = (view.container for bundle in leaving_bundles(site) for view in bundle_views(bundle))
     return OpenSite(site.number, frozenset(name for name in shown if name))
+
+
+@dataclass(frozen=True, slots=True)
+class Writes:
+    """What nodes write, each looked at once."""
+
+    memory: Memory
+    _known: dict[int, tuple[Node, frozenset[str]]] = field(default_factory=dict[int, tuple[Node, frozenset[str]]])
+
+    def close(self, node: Node, site: OpenSite) -> bool:
+        """Whether a node writes what Python would see at a site."""
+        return any(
+            self.memory.is_observable(name) or any(self.memory.may_overlap(name, other) for other in site.shown)
+            for name in self.of(node)
+        )
+
+    def of(self, node: Node) -> frozenset[str]:
+        """The containers a node writes, or that are written inside it."""
+        found = self._known.get(id(node))
+        if found is None:
+            inside = (self.of(inner) for region in inner_regions(node) for inner in region.nodes)
+            names = frozenset(written_by(node)).union(*inside)
+            found = self._known[id(node)] = (node, names)  # kept, so that its address stays its own
+        return found[1]

@@ -186,10 +186,10 @@ class _Copies:
         )
 
     def is_fast(self, output: View) -> bool:
-        """Whether the library can write a matrix there: along one of its axes elements are neighbours."""
+        """Whether the library can write there: a vector upwards, a matrix with neighbours along one of its axes."""
         rows, columns = output.shape[-2:]
         if rows.constant == 1 or columns.constant == 1:
-            return True
+            return all((step.constant or 0) > 0 for axis in output.axes for _, step in axis.terms)
         container = self.bench.containers[output.container]
         if container.storage is Storage.REF or container.layout is Layout.STRIDED:
             return False

@@ -31,7 +31,8 @@ class StackArrays:
         """The program with small temporaries on the stack."""
         bench = Bench(self.name, program, session)
         uses = container_uses(program)
-        left = self.most_bytes_in_all
+        there = (c for c in program.containers.values() if c.storage is Storage.STACK)
+        left = self.most_bytes_in_all - sum(_constant_bytes(container) or 0 for container in there)
         for node in all_nodes(program.body):
             if not isinstance(node, Alloc):
                 continue

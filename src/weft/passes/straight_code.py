@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 
 from weft.analysis.dependences import Legality
 from weft.analysis.facts import Facts
-from weft.ir.exprs import Expr, Value, op, values_in
+from weft.ir.exprs import Expr, Index, Value, op, values_in
 from weft.ir.nodes import Alloc, Branch, Let, Memlet, Node, Reduce, Region, Storage, Tasklet, Yield
 from weft.passes.base import Bench
 from weft.support.spans import Span
@@ -74,9 +74,9 @@ class Code:
         """What a value is defined as in the end, the definitions passed on the way, and where it warns."""
         passed: set[Value] = set()
         warn = -1
-        while isinstance(expr, Value) and expr in self.lets and expr != stop:
-            let = self.lets[expr]
-            passed.add(expr)
+        while (value := bare_value(expr)) is not None and value in self.lets and value != stop:
+            let = self.lets[value]
+            passed.add(value)
             warn = max(warn, let.warn)
             expr = let.expr
         return expr, frozenset(passed), warn
@@ -104,6 +104,17 @@ class Code:
 
 def _coordinates(memlet: Memlet) -> frozenset[Value]:
     return frozenset[Value]().union(*(coordinate.values for coordinate in memlet.index))
+
+
+def bare_value(expr: Expr) -> Value | None:
+    """The value an expression is, also as a polynomial of nothing else."""
+    match expr:
+        case Value():
+            return expr
+        case Index(terms=(((Value() as value,), 1),)):
+            return value
+        case _:
+            return None
 
 
 def straight_code(nodes: Sequence[Node], facts: Facts, bench: Bench) -> Code | None:
