@@ -6,6 +6,7 @@ import difflib
 import os
 import re
 import shutil
+import signal
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +24,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Before any test module is imported; worker processes inherit the directory."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # started in the background, it would be ignored
     if "WEFT_CACHE_DIR" not in os.environ:
         config.stash[_OWN_CACHE] = os.environ["WEFT_CACHE_DIR"] = tempfile.mkdtemp(prefix="weft-tests-")
 

@@ -551,6 +551,44 @@ def test_a_loop_that_writes_nothing_runs_a_second_time() -> None:
             np.testing.assert_equal(outcome.value, np.float64(np.add.accumulate(a * b)[-1]))
 
 
+# ---- complex numbers ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", [DType.COMPLEX64, DType.COMPLEX128], ids=lambda dtype: dtype.text)
+@pytest.mark.parametrize("in_place", [False, True])
+def test_each_part_of_a_complex_number_warns(dtype: DType, in_place: bool) -> None:
+    build, type_ = Build(), ScalarType(dtype)
+    build.array("a", dtype, 1, written=in_place)
+    build.array("b", dtype, 1)
+    r = build.array("r", dtype, 1, written=True)
+    i, u, v = build.value("i"), build.value("u", type_), build.value("v", type_)
+    names = ("add", "subtract", "multiply")
+    results = [build.value(name, type_) for name in names]
+    lets = [Let(x, op(n, (u, v), type_), build.warn(n)) for x, n in zip(results, names, strict=True)]
+    total, last = build.value("total", type_), build.value("last", type_)
+    lets.append(Let(total, op("add", results[:2], type_), build.warn("add")))
+    lets.append(Let(last, op("add", (total, results[2]), type_), build.warn("add")))
+    tasklet = Tasklet(
+        reads=((u, Memlet("a", point(i))), (v, Memlet("b", point(i)))),
+        lets=tuple(lets),
+        writes=((Memlet("a" if in_place else "r", point(i)), last),),
+    )
+    node = Map(params=(i,), ranges=((const_index(0), r.shape[0]),), body=Region((tasklet,)))
+    kernel = load(build.program(node, give(Pack(()))))
+    large = float(np.finfo(dtype.value).max)
+    parts = [1.0, -large, np.inf, -np.inf, np.nan]
+    numbers = [complex(x, y) for x in parts for y in parts]
+    for first in numbers:
+        for second in numbers[::2]:
+            a, b = np.ones(3, dtype.value), np.ones(3, dtype.value)
+            a[1], b[1] = first, second
+            flags = {number: numpy_flags(getattr(np, name), a, b) for number, name in enumerate(names)}
+            with np.errstate(all="ignore"):
+                flags[3] = numpy_flags(np.add, a + b, a - b)
+                flags[4] = numpy_flags(np.add, (a + b) + (a - b), a * b)
+            assert kernel(a, b, np.empty(3, dtype.value)).warnings == flags, (first, second)
+
+
 # ---- any nest -------------------------------------------------------------------------------------------------------
 
 BINARY = ("add", "subtract", "multiply", "divide", "maximum", "minimum")
@@ -639,3 +677,24 @@ def test_random_nests_warn_as_numpy_does() -> None:
             for mine, numpy in zip(ours, arrays, strict=True):
                 if not any(name in ("exp", "log") for name, _, _ in each.steps):  # whose last bits are their own
                     np.testing.assert_array_equal(mine, numpy)
+
+
+def test_a_cast_there_and_back_goes_through_the_integer() -> None:
+    """The compiler would make it a truncation: -0.0 for -0.5, and 1e300 for what no integer can hold."""
+
+    def there_and_back(build: Build, u: Value, v: Value) -> tuple[list[Let], Expr]:
+        whole = build.value("whole", ScalarType(DType.INT32))
+        back = build.value("back", F8)
+        lets = [
+            Let(whole, op("cast", (u,), whole.type), build.warn("cast")),
+            Let(back, op("add", (op("cast", (whole,), F8), v), F8), build.warn("add")),
+        ]
+        return lets, back
+
+    kernel = nest(there_and_back, Schedule.SEQUENTIAL)
+    a = np.concatenate([[-0.5, 0.5, 1e300, -7.9], np.full(60, 2.5)])
+    b, r = np.full(64, -0.0), np.empty(64)
+    assert kernel(a, b, r).warnings == {0: INVALID, 1: 0}
+    with np.errstate(all="ignore"):
+        expected = a.astype("i4").astype("f8") + b
+    np.testing.assert_array_equal(r.view("i8"), expected.view("i8"))

@@ -12,6 +12,8 @@ import pytest
 ROOT = Path(__file__).parents[2]
 SELECTED = {
     "control": ("tests/codegen/test_control.py", ""),
+    "nests": ("tests/codegen/test_nests.py", ""),
+    "nest warnings": ("tests/codegen/test_nest_warnings.py", "not random and not complex"),
     "reductions": ("tests/codegen/test_reductions.py", "FLOAT64 and F-False-2 or INT8 and 2 or nan"),
     "elements": ("tests/codegen/test_reduced_elements.py", "f4-1 or i4-2 or positions"),
     "warnings": ("tests/codegen/test_reduction_warnings.py", "quotient or choice or overflow"),

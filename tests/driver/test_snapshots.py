@@ -52,6 +52,13 @@ def test_an_array_keeps_its_form(array: np.ndarray) -> None:
     assert twin.tobytes() == array.tobytes()
 
 
+def test_a_view_of_any_size_is_copied() -> None:
+    (twin,) = copies(np.broadcast_to(np.arange(3.0), (2**40, 3)))
+
+    assert twin.shape == (2**40, 3)
+    assert twin[2**39, 2] == 2.0
+
+
 def test_arrays_that_overlap_overlap_again() -> None:
     x = np.arange(10.0)
     low, high, same, other, far = copies(x[:6], x[2::2], x[:6], np.ones(3), x[9:])

@@ -91,6 +91,14 @@ def test_the_same_array_twice_stays_the_same_array(tmp_path: Path) -> None:
     np.testing.assert_array_equal(got, result)
 
 
+def test_the_graph_of_other_aliases_is_not_taken(tmp_path: Path) -> None:
+    program = checked(load(tmp_path, "def f(a, b):\n    b[:] = np.exp(b - a.sum())\n").f)
+    for seed in range(5):
+        x, y = np.random.default_rng(seed).standard_normal((2, 30))
+        program(x, y)
+        program(x, x)
+
+
 def test_results_and_arguments_are_the_users_own(tmp_path: Path) -> None:
     module = load(tmp_path, "def f(a, t):\n    a += 1\n    return a, t\n")
     program = checked(module.f)
@@ -163,6 +171,15 @@ def test_warnings_are_shown_once(tmp_path: Path) -> None:
     assert [(item.category, str(item.message), item.lineno) for item in told] == [
         (RuntimeWarning, "divide by zero encountered in divide", 4)
     ]
+
+
+def test_warnings_from_elsewhere_are_shown_too() -> None:
+    def f(a):
+        np.asmatrix(a)
+        return a
+
+    with pytest.warns(PendingDeprecationWarning, match="the matrix subclass"):
+        check(f, f, np.zeros(2))
 
 
 def test_a_refusal_is_not_a_difference(tmp_path: Path) -> None:

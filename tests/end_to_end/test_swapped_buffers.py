@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -34,14 +35,14 @@ def chosen(flag, A, B):
     return X * 2.0
 
 
-def grids(order: str = "C") -> tuple[np.ndarray, np.ndarray]:
+def grids(order: Literal["C", "F"] = "C") -> tuple[np.ndarray, np.ndarray]:
     rng = np.random.default_rng(3)
     return np.asarray(rng.random((40, 50)), order=order), np.asarray(rng.random((40, 50)), order=order)
 
 
 @pytest.mark.parametrize("order", ["C", "F"])
 @pytest.mark.parametrize("steps", [0, 1, 2, 7])
-def test_two_arguments(steps: int, order: str) -> None:
+def test_two_arguments(steps: int, order: Literal["C", "F"]) -> None:
     a, b = grids(order)
     ours = grids(order)
     expected = smooth.py_func(steps, a, b)

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from weft.codegen.c_types import c_type, literal
-from weft.codegen.checks import check
-from weft.codegen.kernel import Kernel
+from weft.codegen.checks import check, flags_are_exact
+from weft.codegen.kernel import Kernel, bare
 from weft.codegen.late_checks import LateChecks
 from weft.codegen.scalars import Operand
 from weft.ir.dtypes import DType
@@ -85,6 +85,8 @@ class _Rendering:
         noting = self.noting
         if noting is not None and _is_checked(expr, noting):
             operands = tuple(self._atom(operand) for operand in operands)
+            if kernel.rewritten is not None and _is_flagged(expr):
+                return self._flagged(expr, operands, noting.variable)
             name = kernel.bind(kernel.scalars().apply(expr.name, operands, result), c_type(result))
             late = noting.late is not None and noting.late.accepts(expr)
             cold = late or kernel.rewritten is not None
@@ -99,10 +101,26 @@ class _Rendering:
             return kernel.bind(text, c_type(result))
         return text
 
+    def _flagged(self, expr: Op, operands: tuple[Operand, ...], variable: str) -> str:
+        """An operation with its very flags, in code that hardly ever runs."""
+        kernel, dtype = self.kernel, expr.type.dtype
+        inside = tuple(Operand(name, dtype) for name in "ab"[: len(operands)])
+        text = bare(kernel.scalars().apply(expr.name, inside, dtype))
+        name = f"{expr.name}_arrays" if kernel.scalars().arrays else expr.name  # NumPy has two formulas for some
+        function = kernel.support.flagged(name, dtype, len(operands), text)
+        texts = ", ".join(operand.text for operand in operands)
+        return kernel.bind(f"{function}({texts}, &{variable})", c_type(dtype))
+
     def _atom(self, operand: Operand) -> Operand:
         if _ATOM.fullmatch(operand.text):
             return operand
         return Operand(self.kernel.bind(operand.text, c_type(operand.dtype)), operand.dtype, operand.python)
+
+
+def _is_flagged(expr: Op) -> bool:
+    """Of complex numbers the operands and the result do not tell which part has warned, but the processor does."""
+    dtype = expr.args[0].type.dtype
+    return dtype.kind == "c" and expr.type.dtype is dtype and flags_are_exact(expr.name, dtype, dtype)
 
 
 def _is_checked(expr: Op, noting: Noting) -> bool:

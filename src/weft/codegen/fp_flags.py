@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from enum import Enum, auto
 
 from weft.codegen.kernel import Flags, Kernel, Watch
+from weft.codegen.late_checks import is_arithmetic
 from weft.codegen.nest_operations import NestOperations, nest_operations
 from weft.codegen.outlining import Outlined, emit_environment, outline
 from weft.codegen.replays import Saved, is_closed, replay_writes, saved_elements
@@ -111,7 +112,7 @@ def plan_nest(kernel: Kernel, nest: Nest) -> Plan:
     if _is_whole(kernel, nest):
         if found.exact:
             return Plan(Way.EXACT, found.sites, found)
-        if found.kinds:
+        if found.kinds or any(map(is_arithmetic, found.unseen)):
             again = _second_run(kernel, nest, found)
             if again is not None:
                 return again
@@ -190,14 +191,14 @@ class WatchedNest:
         if plan.operations is None:
             self.emit()
             return
-        if plan.way in (Way.EXACT, Way.FILTER, Way.SAVED):
+        if plan.way in (Way.EXACT, Way.FILTER, Way.SAVED) and plan.operations.kinds:
             clear_flags(kernel, plan.operations.pinned)
         outer, kernel.flags = kernel.flags, self._flags(plan.operations)
         self.emit()
         kernel.flags = outer
         if isinstance(self.nest, Loop):
             self._pin_carries(self.nest)
-        if self.raised:
+        if self.raised and plan.operations.kinds:
             kernel.line(f"{self.raised} |= {raised_flags(kernel, plan.operations.kinds)};")
 
     def _flags(self, found: NestOperations) -> Flags:

@@ -119,7 +119,8 @@ def _emit_strips(kernel: Kernel, node: Map, span: Span, flags: Flags, saved: Sav
         kernel.flags = replace(flags, suspect=suspect)
         _emit_versions(kernel, node, Span(span.name, first, last), save)
         kernel.flags = flags
-        kernel.line(f"{suspect} |= {raised_flags(kernel, flags.kinds)};")
+        if flags.kinds:
+            kernel.line(f"{suspect} |= {raised_flags(kernel, flags.kinds)};")
         with kernel.block(f"if (__builtin_expect({suspect} != 0, 0))"):
             pairs = list(zip(olds, elements, strict=True))
             _emit_checked_strip(kernel, node, Span(span.name, first, last), flags, pairs)
@@ -151,7 +152,8 @@ def _emit_checked_strip(
     kernel.line(f"{body.name}(&again, {span.low}, {span.high});")
     for site, name in names.items():
         kernel.line(f"{flags.sites[site]} |= again.{name};")
-    clear_flags(kernel)
+    if flags.kinds:
+        clear_flags(kernel)
 
 
 def _emit_exchange(kernel: Kernel, span: Span, pairs: Sequence[tuple[str, Memlet]]) -> None:

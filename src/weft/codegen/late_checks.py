@@ -27,6 +27,15 @@ _TRANSPARENT: Final = frozenset(("negative", "positive", "absolute", "fabs"))
 _LARGEST: Final = {DType.FLOAT32: "3.40282347e+38f", DType.FLOAT64: "1.7976931348623157e+308"}
 
 
+def is_arithmetic(operation: Op) -> bool:
+    """Whether a result that is not finite tells of a warning, or of an operand that is not finite."""
+    return _is_float(operation) and operation.name in _ARITHMETIC
+
+
+def _is_float(operation: Op) -> bool:
+    return operation.args[0].type.dtype.kind + operation.type.dtype.kind == "ff"
+
+
 @dataclass(slots=True)
 class LateChecks:
     """The operations of one tasklet, with the C names of their results.
@@ -45,8 +54,7 @@ class LateChecks:
 
         A function may well have a result that is not finite without a warning, which must not lead to a second run.
         """
-        source, result = operation.args[0].type.dtype, operation.type.dtype
-        return source.kind + result.kind == "ff" and (not self.suspect or operation.name in _ARITHMETIC)
+        return _is_float(operation) and (not self.suspect or operation.name in _ARITHMETIC)
 
     def add(self, operation: Op, name: str, line: str) -> None:
         """Note an operation, the name of its result, and the line that checks it."""

@@ -200,6 +200,9 @@ class Scalars:
             return f"{self.support.need('to_u64' if target is DType.UINT64 else 'to_u32', source)}({text})"
         middle = DType.INT64 if target is DType.INT64 else DType.INT32
         converted = f"(({c_type(middle)}){text})"
-        if not self.arrays:  # gcc makes `(double)(int64_t)x` a truncation, which keeps the sign of -0.5
+        # gcc makes `(double)(int64_t)x` a truncation, which keeps the sign of -0.5 and numbers out of range.
+        if not self.arrays:
             converted = f"{self.support.need('keep', middle)}{converted}"
+        elif target is middle:
+            converted = f"({converted} + {self.support.machine('zero')})"
         return converted if target is middle else f"(({c_type(target)}){converted})"

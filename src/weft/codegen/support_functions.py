@@ -63,6 +63,26 @@ class SupportFunctions:
             self.functions[apart] = text.replace(symbol, apart, 1)
         return apart
 
+    def flagged(self, name: str, dtype: DType, arity: int, text: str) -> str:
+        """An operation on `a` and `b` by itself, with the processor's flags it raises: exact, and slow."""
+        symbol = f"weft_{name}_flagged_{tag(dtype)}"
+        if symbol not in self.functions:
+            clear, flags = self.machine("fp_clear"), self.machine("fp_flags")
+            names, type_ = ("a", "b")[:arity], c_type(dtype)
+            parameters = ", ".join(f"{type_} {operand}" for operand in names)
+            pinned = ", ".join(f'"+m"({operand})' for operand in names)  # not before the flags are cleared
+            self.functions[symbol] = f"""\
+__attribute__((cold, noinline)) static {type_} {symbol}({parameters}, int32_t *raised)
+{{
+    {clear}();
+    __asm__ volatile("" : {pinned});
+    const {type_} r = {text};
+    __asm__ volatile("" : : "m"(r));
+    *raised |= {flags}() & (WEFT_FP_DIVIDE | WEFT_FP_OVERFLOW | WEFT_FP_INVALID);
+    return r;
+}}"""
+        return symbol
+
     def machine(self, name: str) -> str:
         """The C name of a support function that has no element type."""
         symbol = f"weft_{name}"

@@ -8,6 +8,10 @@ from __future__ import annotations
 from typing import Final
 
 MACHINE_FUNCTIONS: Final = {
+    # Nobody writes it, but the compiler cannot know.
+    "zero": """
+int32_t weft_zero;
+""",
     "retain": """
 static inline weft_block *weft_retain(weft_block *block)
 {

@@ -49,7 +49,8 @@ def _emit_noted(kernel: Kernel, exprs: Sequence[Expr], site: int, late: LateChec
         return emit_exprs(kernel, exprs, Noting(flags.suspect, flags.unseen, late, lone))
     variable = flags.sites.get(site) if flags is not None else None
     if flags is not None and variable is not None:
-        return emit_exprs(kernel, exprs, Noting(variable, None, late if flags.mode is Watch.COLLECT else None, lone))
+        scalar = flags.mode is Watch.COLLECT or kernel.rewritten is not None
+        return emit_exprs(kernel, exprs, Noting(variable, None, late if scalar else None, lone))
     variable = kernel.declare(kernel.names.claim("fp"), "int32_t")
     kernel.line(f"int32_t {variable} = 0;")
     texts = emit_exprs(kernel, exprs, Noting(variable, None, None, lone))

@@ -37,7 +37,7 @@ from weft.driver.graph_runs import Graphs, run_graph
 from weft.driver.kernels import slot_objects
 from weft.driver.options import Options
 from weft.driver.output_places import find_targets
-from weft.driver.snapshots import Call
+from weft.driver.snapshots import Call, unrepeated
 from weft.interp import Noise
 from weft.ir.exprs import Index, Value
 from weft.ir.nodes import Loop, MatMul, Node, Program, Reduce, Region, Storage, While
@@ -125,10 +125,11 @@ class Bounds:
 
     def _scale(self, want: Any) -> float:
         """Rule 4: the largest magnitude in sight."""
-        arrays = [want, *(array for array in self.before.arrays() if array.dtype.kind in "fc")]
-        return max(
-            (float(np.max(np.abs(a[np.isfinite(a)]), initial=0.0)) for a in map(np.asarray, arrays)), default=0.0
-        )
+        largest = 0.0
+        for array in (want, *(array for array in self.before.arrays() if array.dtype.kind in "fc")):
+            once = np.asarray(array[unrepeated(array)])
+            largest = max(largest, float(np.max(np.abs(once[np.isfinite(once)]), initial=0.0)))
+        return largest
 
     # -- by measuring
 

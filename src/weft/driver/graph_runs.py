@@ -14,6 +14,7 @@ from typing import Any, Final, TypeAlias, cast
 
 from weft.driver.comparison import Outcome
 from weft.driver.compiler import Stage, generate
+from weft.driver.fingerprints import identity_key
 from weft.driver.kernels import GoesToPython, fits, slot_objects
 from weft.driver.options import Options
 from weft.driver.resume import Resumer
@@ -49,20 +50,21 @@ class Graphs:
         self.function = function
         self.problem = ""
         self._make = make
-        self._kept: list[list[Stage]] = []
+        self._kept: list[tuple[tuple[int, ...], list[Stage]]] = []
 
     def of(self, call: Call) -> list[Stage] | None:
         """The program after each step, for a call; None where it is not compiled."""
         params = list(call.arguments.values())
-        for stages in self._kept:
-            if self._fit(stages[0].program, params):
+        twins = identity_key(params)  # the same array twice is one container
+        for known, stages in self._kept:
+            if known == twins and self._fit(stages[0].program, params):
                 return stages
         try:
             stages = self._make(params)
         except (WeftError, GoesToPython) as problem:
             self.problem = str(getattr(problem, "message", problem))
             return None
-        self._kept = [stages, *self._kept[: _MAX_KEPT - 1]]
+        self._kept = [(twins, stages), *self._kept[: _MAX_KEPT - 1]]
         return stages
 
     def _fit(self, program: Program, params: Sequence[Any]) -> bool:

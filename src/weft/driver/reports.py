@@ -36,7 +36,7 @@ def warn_floating_point(function: FunctionType, info: KernelInfo, found: Sequenc
                     RuntimeWarning,
                     function.__code__.co_filename,
                     site.line,
-                    function.__module__,
+                    function.__module__ or "<string>",  # None: never shown
                     registry,
                 )
 

@@ -298,6 +298,15 @@ def memory_bounds(array: Any) -> tuple[int, int]:
     return low, high + int(array.itemsize)
 
 
+def unrepeated(*arrays: Any) -> tuple[slice, ...]:
+    """An index that leaves out what arrays of one shape only repeat: a broadcast view may have 2**59 elements."""
+    axes = zip(*(array.strides for array in arrays), strict=True)
+    repeated = [not any(strides) for strides in axes]
+    return tuple(
+        slice(0, 1) if again else slice(0, extent) for again, extent in zip(repeated, arrays[0].shape, strict=True)
+    )
+
+
 def _copy_block(block: list[Any]) -> list[Any]:
     spans = [memory_bounds(array) for array in block]
     low, high = min(span[0] for span in spans), max(span[1] for span in spans)
@@ -307,7 +316,8 @@ def _copy_block(block: list[Any]) -> list[Any]:
     for array in block:
         offset = start + int(array.__array_interface__["data"][0]) - low
         twin: Any = np.ndarray(array.shape, array.dtype, memory, offset, array.strides)
-        twin[...] = array
+        once = unrepeated(array)
+        twin[once] = array[once]
         twins.append(twin)
     for array, twin in zip(block, twins, strict=True):
         twin.flags.writeable = array.flags.writeable

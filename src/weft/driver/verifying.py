@@ -108,13 +108,11 @@ class Verifier:
 
     def _tell(self, told: Sequence[warnings.WarningMessage]) -> None:
         """Give the warnings of the compiled run, this time to the user."""
-        registry = self.function.__globals__.setdefault("__warningregistry__", {})
+        place: dict[str, Any] = {"module": self.function.__module__ or "<string>"}  # None: never shown
+        place["registry"] = self.function.__globals__.setdefault("__warningregistry__", {})
         for warning in told:
-            here = warning.filename == self.function.__code__.co_filename
-            module = self.function.__module__ if here else None
-            warnings.warn_explicit(
-                warning.message, warning.category, warning.filename, warning.lineno, module, registry if here else None
-            )
+            here = place if warning.filename == self.function.__code__.co_filename else {}
+            warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno, **here)
 
     def _explained(
         self, before: Call, outcomes: tuple[Outcome, Outcome], difference: Difference, bounds: Bounds

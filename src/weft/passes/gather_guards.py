@@ -101,11 +101,14 @@ def _place_guard(nodes: list[Node], guard: Guard, current: _Open, bench: Bench) 
 
 
 def _note(node: Node, current: _Open, bench: Bench) -> bool:
-    """Take a node into account; False if Python could see what it writes."""
+    """Take a node into account; False if Python could see what it writes, or if it may leave the region."""
     current.defined |= bench.defines(node)
     current.may_warn |= any(_warns(inner) for inner in all_nodes(Region((node,))))
     memory = bench.legality.memory
-    for access in effects_of(node).writes:
+    effects = effects_of(node)
+    if effects.jumps:
+        return False  # what stands below may never be reached
+    for access in effects.writes:
         if memory.is_observable(access.container):
             return False
         if any(memory.may_overlap(access.container, other) for other in current.shown):
