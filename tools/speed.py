@@ -57,6 +57,7 @@ class Row:
     low: float
     high: float
     compile_seconds: float
+    legality_seconds: float = 0.0  # the part of it in the legality core
     problem: str = ""
 
     @property
@@ -83,7 +84,7 @@ def measure(kernel: Kernel, preset: Preset, repetitions: int) -> Row:
     expected_inputs, actual_inputs = fresh(kernel, inputs), fresh(kernel, inputs)
     expected, _ = run_once(kernel.function, expected_inputs)
     actual, _ = run_once(program, actual_inputs)
-    compile_seconds = float(program.stats.compile_seconds)
+    compiling = (float(program.stats.compile_seconds), float(program.stats.legality_seconds))
     problem = compare_outputs(
         kernel.collect(expected, expected_inputs),
         kernel.collect(actual, actual_inputs),
@@ -95,7 +96,7 @@ def measure(kernel: Kernel, preset: Preset, repetitions: int) -> Row:
     if stats.resumes or stats.fallback_calls or stats.python_calls or stats.compiles != 1:
         problem = problem or "Python ran a part of it, or it was compiled more than once"
     ratio, low, high = compare_times(in_numpy, in_weft)
-    return Row(kernel.name, median(in_numpy), median(in_weft), ratio, low, high, compile_seconds, problem)
+    return Row(kernel.name, median(in_numpy), median(in_weft), ratio, low, high, *compiling, problem)
 
 
 def compare_times(in_numpy: Sequence[float], in_weft: Sequence[float]) -> tuple[float, float, float]:
@@ -117,7 +118,7 @@ def measure_apart(name: str, cache: Path, chosen: argparse.Namespace) -> Row:
     )  # fmt: skip
     if result.returncode != 0:
         words = result.stderr.strip().splitlines() or [f"the process ended with {result.returncode}"]
-        return Row(name, inf, inf, 0.0, 0.0, 0.0, 0.0, words[-1])
+        return Row(name, inf, inf, 0.0, 0.0, 0.0, 0.0, problem=words[-1])
     return Row(**cast("dict[str, Any]", json.loads(result.stdout)))
 
 
@@ -138,6 +139,9 @@ def summarise(rows: Sequence[Row]) -> list[Bar]:
         slowest = max(seconds, key=lambda name: seconds[name])
         bars.append(Bar("compiling, median", median(seconds.values()), 0.6, "s", f"{len(seconds)} kernels"))
         bars.append(Bar("compiling, worst", seconds[slowest], 2.0, "s", slowest))
+        shares = {row.name: row.legality_seconds / row.compile_seconds for row in measured if row.compile_seconds}
+        most = max(shares, key=lambda name: shares[name])
+        bars.append(Bar("compiling, share of the legality core", shares[most], 1 / 3, "", f"the worst, {most}"))
     return bars
 
 

@@ -35,12 +35,12 @@ def test_arithmetic_does_not_move() -> None:
     assert movement(lambda a: (np.sqrt(a * a) - 1.0) / 3.0 + a.max(), a).max() == 0.0
 
 
-def test_functions_move_by_four_ulp() -> None:
+def test_functions_move_by_eight_ulp() -> None:
     a = np.linspace(-20.0, 20.0, 41)
     moved = movement(lambda a: 1.0 * np.exp(a), a) / (np.exp(a) * EPS)
 
-    assert (moved > 2.0).all()
-    assert (moved < 5.0).all()
+    assert (moved > 4.0).all()
+    assert (moved < 9.0).all()
 
 
 def test_sums_move_relative_to_what_is_added() -> None:

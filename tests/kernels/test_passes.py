@@ -17,7 +17,7 @@ from weft.driver.pipelines import cpu_lowering, cpu_pipeline
 from weft.interp import Returned, interpret
 from weft.passes.base import Session
 from weft_bench.kernel import Kernel
-from weft_bench.kernels import KERNELS
+from weft_bench.kernels import BY_NAME, KERNELS
 
 each_kernel = pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.name)
 
@@ -59,6 +59,14 @@ def test_the_same_bits_on_one_and_two_threads(kernel: Kernel) -> None:
         given.append([program(**inputs), *inputs.values()])
     for one, two in zip(*given, strict=True):
         assert_same_bits(one, two)
+
+
+@pytest.mark.parametrize(("name", "results"), [("jacobi_2d", 0), ("clipping", 1), ("horizontal_diffusion", 1)])
+def test_fusion_leaves_no_temporary_array(name: str, results: int) -> None:
+    kernel = BY_NAME[name]
+    program = weft.program(kernel.function, fallback="error")
+    program(**kernel.inputs(USUAL[name]))
+    assert program.stats.allocations == results
 
 
 def assert_same_bits(left: Any, right: Any) -> None:

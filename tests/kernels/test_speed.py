@@ -46,15 +46,16 @@ def test_what_passes(row: speed.Row, kept: bool) -> None:
 
 def test_the_bars_over_all_kernels() -> None:
     rows = [ROW, replace(ROW, name="crc16", ratio=20.0, compile_seconds=0.5)]
-    rows += [replace(ROW, name="two_products", ratio=1.0, compile_seconds=2.5)]
+    rows += [replace(ROW, name="two_products", ratio=1.0, compile_seconds=2.5, legality_seconds=1.0)]
     failed = replace(ROW, name="lu", ratio=0.0, problem="no compiler")
 
-    mean, middle, worst = speed.summarise([*rows, failed])
+    mean, middle, worst, share = speed.summarise([*rows, failed])
 
     assert (mean.value, mean.kept) == (pytest.approx(10.0), True)
     assert "element by element 5 x" in mean.note
     assert (middle.value, middle.kept) == (0.5, True)
     assert (worst.value, worst.note, worst.kept) == (2.5, "two_products", False)
+    assert (share.value, share.kept) == (0.4, False)
     assert speed.summarise([failed]) == []
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.passes.programs import HEAD, after, assert_same_meaning, program
+from tests.conftest import Golden
+from tests.passes.programs import HEAD, after, assert_same_meaning, body_text, program
 from weft.ir.nodes import Map, Program
 from weft.ir.traverse import all_nodes
 from weft.passes.base import Session
@@ -41,6 +42,11 @@ def test_in_c_order(body: str, expected: str) -> None:
     assert_same_meaning(before, made)
     if expected == "ij":
         assert made is before
+
+
+def test_before_and_after(golden: Golden) -> None:
+    before = program(nest(TO_C[1][1]))
+    assert body_text(after(InterchangeMaps(), before)) == golden
 
 
 FORTRAN = HEAD.replace("rank 2 layout C written", "rank 2 layout F written").replace(

@@ -10,7 +10,8 @@ out:  `Bounds.permits`: for each element that differs, whether it may
    twice NumPy's bound for every sum, 2 n for a matrix product of inner length n.
 3. Where that is exceeded, the freedom is measured: the interpreter evaluates the graph again and again with each free
    operation moved at random within its own bound (`interp/noise.py`). An element may differ by 16 times the largest
-   movement it made in six runs. So cancellation, division by small numbers and long iterations are accounted for.
+   movement it made in eight runs. So cancellation, division by small numbers and long iterations are accounted for, as
+   far as eight samples show them: next to a pole a right program may be called wrong.
 4. Where the interpreter would take more than two seconds, the bound of 2, times the turns of the loops around each
    operation, is taken relative to the largest magnitude in the output and among the arguments. That is a rule of thumb:
    it may let a small fault in a small element pass.
@@ -44,7 +45,7 @@ from weft.ir.nodes import Loop, MatMul, Node, Program, Reduce, Region, Storage, 
 from weft.ir.traverse import inner_regions
 from weft.support.errors import WeftError
 
-_RUNS: Final = 6
+_RUNS: Final = 8
 _SAFETY: Final = 16.0
 _LIMIT_S: Final = 2.0
 _MAX_ELEMENTS: Final = 4_000_000
