@@ -1,6 +1,6 @@
 """Measure the bars Weft holds itself to and print each with its value: `python tools/bars.py`.
 
-    PASS  first call, dispatcher built     0.38 s   at most 0.5 s    median of ten kernels; slowest nbody 0.51 s
+    PASS  first call, dispatcher built     0.38 s   at most 0.5 s    median of 26 kernels; slowest nbody 0.51 s
     FAIL  call with three small arrays     0.71 us  at most 0.5 us   the whole call, its tiny kernel included
 
 Times are taken in processes of their own where starting is part of what is measured, and interleaved where two things
