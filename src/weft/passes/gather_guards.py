@@ -15,11 +15,11 @@ from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 from weft.analysis.effects import effects_of
-from weft.analysis.facts import Facts
 from weft.ir.exprs import Value, values_in
 from weft.ir.nodes import Alloc, Elementwise, Guard, Map, MatMul, Node, Program, Reduce, Region, Scan, Site, Tasklet
-from weft.ir.traverse import all_nodes, bundle_views, leaving_bundles
+from weft.ir.traverse import all_nodes
 from weft.passes.base import Bench, Session, rewrite_nodes, rewrite_regions
+from weft.passes.open_sites import OpenSite, Writes, open_site
 from weft.support.abi import NOT_COMPILED
 
 
@@ -32,7 +32,8 @@ class GatherGuards:
     def run(self, program: Program, session: Session) -> Program:
         """The program with its guards gathered."""
         bench = Bench(self.name, program, session)
-        return drop_sites(rewrite_regions(bench, lambda region, facts: _gather(region, facts, bench)))
+        writes = Writes(bench.legality.memory)
+        return drop_sites(rewrite_regions(bench, lambda region, _: _gather(region, bench, writes)))
 
 
 def drop_sites(program: Program) -> Program:
@@ -43,7 +44,7 @@ def drop_sites(program: Program) -> Program:
     named = {node.site for node in all_nodes(program.body) if isinstance(node, Guard | Alloc)}
 
     def rule(node: Node) -> tuple[Node, ...] | None:
-        return () if isinstance(node, Site) and node.number not in named and _shown(node) else None
+        return () if isinstance(node, Site) and node.number not in named and open_site(node).shown else None
 
     body = rewrite_nodes(program.body, rule)
     return program if body is program.body else replace(program, body=body)
@@ -53,14 +54,13 @@ def drop_sites(program: Program) -> Program:
 class _Open:
     """A site to which the program can still be taken back from here."""
 
-    number: int
+    site: OpenSite
     end: int  # where its guards end
-    shown: frozenset[str]
     defined: set[Value] = field(default_factory=set[Value])
     may_warn: bool = False
 
 
-def _gather(region: Region, _facts: Facts, bench: Bench) -> Region:
+def _gather(region: Region, bench: Bench, writes: Writes) -> Region:
     nodes: list[Node] = []
     current: _Open | None = None
     for node in region.nodes:
@@ -68,52 +68,39 @@ def _gather(region: Region, _facts: Facts, bench: Bench) -> Region:
             case Site():
                 nodes.append(node)
                 if current is None:
-                    current = _Open(node.number, len(nodes), _shown(node))
+                    current = _Open(open_site(node), len(nodes))
             case Guard() if current is not None:
                 _place_guard(nodes, node, current, bench)
             case Alloc() if current is not None:
-                nodes.append(node if node.site == current.number else replace(node, site=current.number))
+                number = current.site.number
+                nodes.append(node if node.site == number else replace(node, site=number))
             case _:
                 nodes.append(node)
-                if current is not None and not _note(node, current, bench):
+                if current is not None and not _note(node, current, bench, writes):
                     current = None
     return region if tuple(nodes) == region.nodes else Region(tuple(nodes))
 
 
-def _shown(site: Site) -> frozenset[str]:
-    return frozenset(
-        view.container for bundle in leaving_bundles(site) for view in bundle_views(bundle) if view.container
-    )
-
-
 def _place_guard(nodes: list[Node], guard: Guard, current: _Open, bench: Bench) -> None:
+    number = current.site.number
     if guard.reason.startswith(NOT_COMPILED):
         nodes.append(guard)  # Python takes over only where it must
     elif values_in(guard.condition).isdisjoint(current.defined):
-        nodes.insert(current.end, replace(guard, site=current.number))
+        nodes.insert(current.end, replace(guard, site=number))
         current.end += 1
-        if guard.site != current.number:
+        if guard.site != number:
             bench.note(f"checked early: {guard.reason}", done=True)
-    elif not current.may_warn and guard.site != current.number:
-        nodes.append(replace(guard, site=current.number))
+    elif not current.may_warn and guard.site != number:
+        nodes.append(replace(guard, site=number))
     else:
         nodes.append(guard)
 
 
-def _note(node: Node, current: _Open, bench: Bench) -> bool:
+def _note(node: Node, current: _Open, bench: Bench, writes: Writes) -> bool:
     """Take a node into account; False if Python could see what it writes, or if it may leave the region."""
     current.defined |= bench.defines(node)
     current.may_warn |= any(_warns(inner) for inner in all_nodes(Region((node,))))
-    memory = bench.legality.memory
-    effects = effects_of(node)
-    if effects.jumps:
-        return False  # what stands below may never be reached
-    for access in effects.writes:
-        if memory.is_observable(access.container):
-            return False
-        if any(memory.may_overlap(access.container, other) for other in current.shown):
-            return False
-    return True
+    return not effects_of(node).jumps and not writes.close(node, current.site)
 
 
 def _warns(node: Node) -> bool:

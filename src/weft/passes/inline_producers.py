@@ -217,7 +217,7 @@ class _Inlining:
     ) -> str | None:
         """What is written before the last reader is done, among what the producer reads."""
         for number, node in enumerate(between, start=position + 1):
-            if number == readers[-1] and _is_leaf(node):
+            if number == readers[-1] and is_plain(node):
                 continue  # judged by `into`, which also knows the points
             if self.is_overwritten(producer, node, facts):
                 return "what it is computed from is written first"
@@ -236,7 +236,7 @@ class _Inlining:
         if not isinstance(fused, Map):
             return [fused]
         fused = tidy(explicit(fused, bench), bench)
-        if not _is_leaf(fused):
+        if not is_plain(fused):
             return [fused]
         if len(fused.body.nodes) > 1 and self.is_overwritten(producer, reader, facts):
             return None  # by another tasklet of the body, perhaps before it is read
@@ -271,10 +271,6 @@ def _dimensions(target: Memlet, node: Map) -> tuple[tuple[int | None, Index], ..
         used.add(chosen[0])
         found.append((chosen[0], offset))
     return tuple(found) if len(used) == len(node.params) else None
-
-
-def _is_leaf(node: Node) -> bool:
-    return is_plain(node)
 
 
 def _reads_elements(node: Node, container: str) -> bool:
