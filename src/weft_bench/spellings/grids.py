@@ -105,3 +105,57 @@ def horizontal_diffusion(field: NDArray[Any], strength: NDArray[Any]) -> NDArray
     flux = find_fluxes(field)
     divergence = np.diff(flux.x, axis=0) + np.diff(flux.y, axis=1)
     return field[2:-2, 2:-2] - strength * divergence
+
+
+def half_step(w: NDArray[Any], r: float) -> NDArray[Any]:
+    """One half step, implicit along the first axis and explicit along the second, line by line."""
+    points, lines = w.shape
+    v = w.copy()
+    for j in range(1, lines - 1):
+        right = r * w[:, j - 1] + (1 - 2 * r) * w[:, j] + r * w[:, j + 1]
+        p, q = [0.0], [w[0, j]]
+        for k in range(1, points - 1):
+            pivot = 1 + 2 * r - r * p[-1]
+            p.append(r / pivot)
+            q.append((right[k] + r * q[-1]) / pivot)
+        for k in range(points - 2, 0, -1):
+            v[k, j] = p[k] * v[k + 1, j] + q[k]
+    return v
+
+
+def alternating_directions(steps: int, number: float, u: NDArray[Any]) -> None:
+    """The same half step twice, on the plane and on its transpose; the coefficients are collected in lists."""
+    for _ in range(steps):
+        v = half_step(u, number)
+        u[:, :] = half_step(v.T, r=number).T
+
+
+def solve_tridiagonal(
+    lower: NDArray[Any], diagonal: NDArray[Any], upper: NDArray[Any], right: NDArray[Any]
+) -> NDArray[Any]:
+    """The solution of one system, in a new vector."""
+    n = len(right)
+    factor = np.zeros_like(right)
+    x = np.zeros_like(right)
+    for k in range(n):
+        pivot = diagonal[k] - lower[k] * factor[k - 1] if k else diagonal[0]
+        factor[k] = upper[k] / pivot
+        x[k] = (right[k] - lower[k] * x[k - 1]) / pivot if k else right[0] / pivot
+    for k in range(n - 2, -1, -1):
+        x[k] -= factor[k] * x[k + 1]
+    return x
+
+
+def vertical_advection(
+    rate: float, wind: NDArray[Any], now: NDArray[Any], start: NDArray[Any], other: NDArray[Any], stage: NDArray[Any]
+) -> None:
+    """Column of air by column of air, each with a system of its own."""
+    width, length, levels = stage.shape
+    for i, j in np.ndindex(width, length):
+        half = (wind[i, j] + wind[i + 1, j]) / 8
+        half[0] = half[-1] = 0
+        flux = np.zeros(levels + 1, dtype=now.dtype)
+        flux[1:-1] = half[1:-1] * np.diff(now[i, j])
+        right = rate * start[i, j] + other[i, j] + stage[i, j] - flux[:-1] - flux[1:]
+        new = solve_tridiagonal(-half[:-1], rate + half[:-1] - half[1:], upper=half[1:], right=right)
+        stage[i, j] = rate * (new - start[i, j])

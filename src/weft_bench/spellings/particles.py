@@ -29,3 +29,18 @@ def nbody(
         pull = accelerations()
         velocity[...] += half * pull
     return 0.5 * np.einsum("i,ij,ij->", mass, velocity, velocity)
+
+
+def self_energies(G: NDArray[Any], D: NDArray[Any], H: NDArray[Any], near: NDArray[Any]) -> NDArray[Any]:
+    """All atoms and neighbours at once, by index notation and a look-up of the neighbours."""
+    momenta, energies = G.shape[:2]
+    phonons, frequencies = D.shape[:2]
+    result = np.zeros_like(G)
+    for q in range(phonons):
+        for w in range(frequencies):
+            coupling = np.einsum("abixy,abij,abjyz->abxz", H, D[q, w], H)
+            for k in range(momenta):
+                for e in range(w, energies):
+                    scattered = G[(k - q) % momenta, e - w][near]
+                    result[k, e] += np.matmul(scattered, coupling).sum(axis=1)
+    return result

@@ -101,3 +101,45 @@ def rank_two_update(  # noqa: PLR0913, PLR0917 - the letters of the formulas
 def mode_product(A: NDArray[Any], M: NDArray[Any]) -> None:
     """The index notation, as it stands in the paper."""
     A[...] = np.einsum("ijs,sk->ijk", A, M)
+
+
+def symmetric_product(alpha: float, beta: float, A: NDArray[Any], B: NDArray[Any], C: NDArray[Any]) -> None:
+    """The triangle is mirrored first; then it is an ordinary product."""
+    full = np.tril(A) + np.tril(A, k=-1).T
+    C[...] = beta * C + alpha * (full @ B)
+
+
+def symmetric_rank_k(alpha: float, beta: float, A: NDArray[Any], C: NDArray[Any]) -> None:
+    """All places of the triangle at once, through their row and column numbers."""
+    i, j = np.tril_indices(C.shape[0])
+    C[i, j] *= beta
+    C[i, j] += alpha * np.sum(A[i] * A[j], axis=-1)
+
+
+def symmetric_rank_2k(alpha: float, beta: float, A: NDArray[Any], B: NDArray[Any], C: NDArray[Any]) -> None:
+    """Row by row, up to and with the diagonal."""
+    for i in range(len(C)):
+        row = C[i, : i + 1]
+        row *= beta
+        row += alpha * (A[: i + 1] @ B[i] + B[: i + 1].dot(A[i]))
+
+
+def triangular_product(alpha: float, A: NDArray[Any], B: NDArray[Any]) -> None:
+    """What the triangle adds to B, all at once."""
+    np.add(B, np.tril(A, -1).T @ B, out=B)
+    np.multiply(B, alpha, out=B)
+
+
+def sparse_product(starts: NDArray[Any], columns: NDArray[Any], values: NDArray[Any], x: NDArray[Any]) -> NDArray[Any]:
+    """Entry by entry."""
+    rows = starts.shape[0] - 1
+    y = np.zeros(rows, dtype=values.dtype)
+    for i in range(rows):
+        for entry in range(starts[i], starts[i + 1]):
+            y[i] += values[entry] * x[columns[entry]]
+    return y
+
+
+def trace_shift(a: NDArray[Any]) -> NDArray[Any]:
+    """One line."""
+    return a + np.tanh(a.diagonal()).sum()
