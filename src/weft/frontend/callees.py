@@ -15,6 +15,7 @@ from typing import Any, cast
 import numpy as np
 
 from weft.frontend.context import Activation, Lowering
+from weft.frontend.cutting import LOCAL
 from weft.frontend.expressions import lower_expression
 from weft.frontend.inputs import Namespace
 from weft.frontend.liveness import flow, local_names, names_read, parameters
@@ -234,6 +235,8 @@ def _is_user_function(
         case ast.Lambda():
             return True
         case ast.Name(id=name):
+            if name == LOCAL:
+                return False
             if name in local and name not in env:
                 return name in nested
             operand = env.get(name) if name in local else ctx.inputs.lookup(names, name)

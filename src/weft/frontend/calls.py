@@ -16,6 +16,7 @@ import numpy as np
 from weft.frontend.branches import choose, split
 from weft.frontend.callees import Callee, activate, bind_arguments, find_callee, is_python_function
 from weft.frontend.context import Activation, LoopFrame, Lowering
+from weft.frontend.cutting import is_local_name
 from weft.frontend.expressions import binary, condition, lower_expression
 from weft.frontend.iteration import length, range_call
 from weft.frontend.liveness import statement_at
@@ -35,6 +36,7 @@ from weft.numpy_rules.values import (
     Scalar,
     Static,
     Tuple,
+    Unbound,
 )
 from weft.support.loops import prange
 
@@ -44,9 +46,18 @@ RESULT = "@return"
 
 def lower_call(ctx: Lowering, node: ast.Call) -> Operand:
     """A call in an expression."""
+    if is_local_name(node):
+        return _local(ctx, node)
     callee = lower_expression(ctx, node.func)
     args, keywords = _arguments(ctx, node)
     return split(ctx, callee, lambda item: _call(ctx, node, item, args, keywords))
+
+
+def _local(ctx: Lowering, node: ast.Call) -> Operand:
+    """What a local name is bound to, if anything: how a piece of a cut function gives it."""
+    (name,) = node.args
+    assert isinstance(name, ast.Constant)
+    return ctx.env.get(str(name.value), Unbound())
 
 
 def _arguments(ctx: Lowering, node: ast.Call) -> tuple[list[Operand], dict[str, Operand]]:
@@ -182,6 +193,8 @@ def is_inlined_call(ctx: Lowering, node: ast.expr) -> bool:
 
 def lower_inlined(ctx: Lowering, node: ast.Call) -> Operand:
     """The call of a Python function, lowered in place."""
+    if is_local_name(node):
+        return _local(ctx, node)
     with ctx.at(node):
         operand = lower_expression(ctx, node.func)
         if isinstance(operand, Static) and not is_python_function(operand.value):

@@ -13,6 +13,7 @@ from weft.frontend.callees import nested_function
 from weft.frontend.calls import is_inlined_call, leave_call, lower_inlined
 from weft.frontend.context import Lowering
 from weft.frontend.expressions import BINARY, attribute, binary, condition, lower_expression
+from weft.frontend.inputs import UnsupportedArgument
 from weft.frontend.iteration import element
 from weft.frontend.joins import Template
 from weft.frontend.liveness import Names
@@ -42,6 +43,16 @@ def lower_block(ctx: Lowering, block: Sequence[ast.stmt], prefix: Path) -> bool:
 
 
 def lower_statement(ctx: Lowering, stmt: ast.stmt, path: Path) -> bool:
+    """One statement. What stands in the way of it is marked with the program's own statement."""
+    try:
+        return _lower_or_leave(ctx, stmt, path)
+    except (CompileError, UnsupportedArgument) as problem:
+        if problem.place is None and len(ctx.activations) == 1:
+            problem.place = (stmt.lineno, stmt.col_offset)
+        raise
+
+
+def _lower_or_leave(ctx: Lowering, stmt: ast.stmt, path: Path) -> bool:
     """One statement. In a branch, one that cannot be compiled leaves the program where it is reached."""
     if not (ctx.lenient and ctx.arms):
         return _lower_statement(ctx, stmt, path)
