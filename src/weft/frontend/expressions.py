@@ -6,6 +6,8 @@ import ast
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from weft.frontend.attributes import attribute, call_rule
 from weft.frontend.branches import bound, choose, split
 from weft.frontend.context import Lowering
@@ -377,6 +379,8 @@ def subscript(ctx: Lowering, owner: Operand, key: Operand) -> Operand:
             return _tuple_item(ctx, owner, key)
         case Static(value=value) if is_weft_map(value):
             return map_domain(ctx, key)
+        case Static(value=value) if value is np.s_:
+            return key
         case Never():
             return owner
         case Static(value=value) if isinstance(key, Static):

@@ -10,7 +10,7 @@ from weft.ir.dtypes import NP_BOOL, DType
 from weft.ir.exprs import Expr, const, const_index, op
 from weft.ir.nodes import View
 from weft.numpy_rules.arguments import PythonRaises
-from weft.numpy_rules.arrays import from_nested
+from weft.numpy_rules.arrays import as_data, from_nested
 from weft.numpy_rules.elementwise import apply_ufunc, cast, guard_fits, refuse_readonly, store
 from weft.numpy_rules.gathering import read_selected, write_selected
 from weft.numpy_rules.indexing import drop_axis
@@ -97,7 +97,7 @@ def augment_selected(ctx: Lowering, name: str, selected: Masked | Selection, val
         if isinstance(selected, Masked) and isinstance(value, Scalar):
             return apply_ufunc(build, name, (array, value), out=array, where=selected.mask)
         old = read_selected(build, selected)
-        result = apply_ufunc(build, name, (old, value))
+        result = apply_ufunc(build, name, (old, as_data(build, value)))
         if isinstance(result, Never):
             return result
         assert isinstance(old, Array)

@@ -21,6 +21,7 @@ from weft.numpy_rules.elementwise import broadcast_to, cast, coordinates, permut
 from weft.numpy_rules.indexing import drop_axis
 from weft.numpy_rules.masks import count_true, elements_where, put_where
 from weft.numpy_rules.memory_order import copied_order, iteration_order
+from weft.numpy_rules.reshaping import product
 from weft.numpy_rules.selections import Basic, Masked, Pick, Selected, Selection, positions_at, select
 from weft.numpy_rules.values import Array, Operand, Scalar
 from weft.numpy_rules.walking import Point, for_each
@@ -81,9 +82,8 @@ def gather(build: Builder, selection: Selection, *, c_order: bool = False) -> Ar
 def _new_result(build: Builder, selection: Selection) -> Array:
     count = len(selection.shape)
     whole = selection.inner((ZERO,) * len(selection.picks))
-    if whole.rank == 0:
-        first = iteration_order(build, [pick.positions.view for pick in selection.picks], count)
-    else:
+    first = iteration_order(build, [pick.positions.view for pick in selection.picks], count)
+    if first != tuple(range(count)) and not _is_single(build, whole):
         first = tuple(range(count))
     rest = copied_order(build, [whole], whole.rank)
     order = (*first, *(count + axis for axis in rest))
@@ -134,15 +134,15 @@ def scatter(
 ) -> None:
     """Write the value, broadcast to the selection, position after position; `combine` with what is there."""
     array = selection.array
-    selection = Selection(
-        array,
-        tuple(Pick(p.axis, detached(build, p.positions, array), p.wrap) for p in selection.picks),
-        selection.shape,
-        selection.place,
-    )
     if isinstance(value, Array):
-        value = detached(build, Array(_fitting(build, value.view, selection.result_shape), value.dtype), array)
+        value = Array(_fitting(build, value.view, selection.result_shape), value.dtype)
     order = _visiting(build, selection, value)
+    picks = tuple(Pick(pick.axis, detached(build, pick.positions, array), pick.wrap) for pick in selection.picks)
+    selection = Selection(array, picks, selection.shape, selection.place)
+    if isinstance(value, Array):
+        value = detached(build, value, array)
+        if order != _visiting(build, selection, value):  # NumPy copies only what really overlaps
+            raise _order_unknown(build)
     build.use_site()
     build.mark_written(array.view.container)
 
@@ -196,23 +196,24 @@ def _fitting(build: Builder, view: View, shape: tuple[Index, ...]) -> View:
 def _visiting(build: Builder, selection: Selection, value: Array | Scalar) -> list[tuple[int, bool]]:
     """The axes of the positions from slowest to fastest, and whether each is gone through backwards.
 
-    It matters where a position repeats: NumPy follows the memory of positions and values if all axes are indexed, so
-    the one it writes last is not always the last in C order.
+    It matters where a position repeats: NumPy follows the memory of positions and values if there is one element at
+    each position, so the one it writes last is not always the last in C order.
     """
     rank = len(selection.shape)
     forward = [(axis, False) for axis in range(rank)]
-    if isinstance(value, Scalar) or selection.rest or (rank == 1 and len(selection.picks) == 1):
+    if isinstance(value, Scalar) or (rank == 1 and len(selection.picks) == 1):
         return forward
-    views = [value.view, *(pick.positions.view for pick in selection.picks)]
-    if rank > 1 and any(build.container(view.container).storage is Storage.REF for view in views):
+    whole = selection.inner((ZERO,) * len(selection.picks))
+    lone = value.view
+    for axis in reversed(range(lone.rank)):
+        if not selection.place <= axis < selection.place + rank:
+            lone = drop_axis(lone, axis, ZERO)
+    order = _memory_order(build, [lone, *(pick.positions.view for pick in selection.picks)], rank)
+    if order == forward or not _is_single(build, whole):
+        return forward
+    if order is None:
         raise _order_unknown(build)
-    found: list[tuple[int, bool]] = []
-    for axis in iteration_order(build, views, rank):
-        signs = {_direction(build, view, axis) for view in views} - {0}
-        if None in signs and 1 not in signs:
-            raise _order_unknown(build)
-        found.append((axis, signs == {-1}))
-    return found
+    return order
 
 
 def _order_unknown(build: Builder) -> Exception:
@@ -221,6 +222,28 @@ def _order_unknown(build: Builder) -> Exception:
         "which of the values for a repeated position is written last depends on strides known only at run time",
         "copy the values or the indices first",
     )
+
+
+def _memory_order(build: Builder, views: Sequence[View], rank: int) -> list[tuple[int, bool]] | None:
+    """Axes from slowest to fastest as NumPy's iterator orders them, with those that all go down; None if unknown."""
+    if rank > 1 and any(build.container(view.container).storage is Storage.REF for view in views):
+        return None
+    found: list[tuple[int, bool]] = []
+    for axis in iteration_order(build, views, rank):
+        signs = {_direction(build, view, axis) for view in views} - {0}
+        if None in signs and 1 not in signs:
+            return None
+        found.append((axis, signs == {-1}))
+    return found
+
+
+def _is_single(build: Builder, view: View) -> bool:
+    """Whether a view has one element; where that is not known, it is guarded not to."""
+    if all(extent is ONE for extent in view.shape):
+        return True
+    if not any((extent.constant or 0) > 1 for extent in view.shape):
+        build.guard_nonnegative(product(view.shape) - 2, "there may be one element at each position")
+    return False
 
 
 def _direction(build: Builder, view: View, axis: int) -> int | None:
