@@ -34,6 +34,7 @@ from weft.numpy_rules.values import (
     Operand,
     Range,
     Scalar,
+    Slice,
     Static,
     Tuple,
     Unbound,
@@ -95,6 +96,9 @@ def _call(ctx: Lowering, node: ast.Call, callee: Operand, args: list[Operand], k
 def _call_static(
     ctx: Lowering, node: ast.Call, target: Any, args: list[Operand], keywords: dict[str, Operand]
 ) -> Operand:
+    if target is slice and 1 <= len(args) <= 3 and not keywords:
+        none = Static(None)
+        return Slice(none, args[0], none) if len(args) == 1 else Slice(*args, *[none] * (3 - len(args)))
     special = _iteration_call(ctx, target, args, keywords)
     if special is not None:
         return special

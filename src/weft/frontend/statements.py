@@ -12,19 +12,21 @@ from weft.frontend.branches import emit_branch, join_all, split
 from weft.frontend.callees import nested_function
 from weft.frontend.calls import is_inlined_call, leave_call, lower_inlined
 from weft.frontend.context import Lowering
-from weft.frontend.expressions import BINARY, attribute, binary, condition, lower_expression
+from weft.frontend.expressions import BINARY, attribute, binary, condition, lower_expression, split_key
 from weft.frontend.inputs import UnsupportedArgument
 from weft.frontend.iteration import element
 from weft.frontend.joins import Template
 from weft.frontend.liveness import Names
-from weft.frontend.stores import store_item, store_value
+from weft.frontend.stores import augment_selected, store_item, store_value
 from weft.ir.exprs import Const, Expr, const_index
 from weft.ir.nodes import Missing, Return
+from weft.numpy_rules.arguments import PythonRaises
+from weft.numpy_rules.arrays import read_scalar
 from weft.numpy_rules.elementwise import apply_ufunc
 from weft.numpy_rules.guards import Scope
-from weft.numpy_rules.indexing import index_view
 from weft.numpy_rules.scalars import negate
-from weft.numpy_rules.values import Array, Either, Instance, Never, Operand, Scalar, Static, Tuple, Unbound
+from weft.numpy_rules.selections import Basic, select
+from weft.numpy_rules.values import Array, Either, Instance, Never, Operand, Static, Tuple, Unbound
 from weft.support.abi import NOT_COMPILED, SlotKind
 from weft.support.errors import CompileError
 
@@ -208,7 +210,7 @@ def assign(ctx: Lowering, target: ast.expr, operand: Operand) -> None:
             _unpack(ctx, target, elts, operand)
         case ast.Subscript(value=owner, slice=key):
             base, index = lower_expression(ctx, owner), lower_expression(ctx, key)
-            split(ctx, base, lambda item: store_item(ctx, item, index, operand))
+            split(ctx, base, lambda item: split_key(ctx, index, lambda k: store_item(ctx, item, k, operand)))
         case ast.Attribute(value=owner, attr=name):
             _store_attribute(ctx, target, lower_expression(ctx, owner), name, operand)
         case _:
@@ -308,15 +310,25 @@ def _augment_item(ctx: Lowering, name: str, base: Operand, key: Operand, value: 
     if isinstance(base, Either):
         raise ctx.build.error("E137", "this in-place update is not compiled for a name with several types")
     if isinstance(base, Array):
-        view, scalar = index_view(ctx.build, base, key)
-        if not scalar:
-            _in_place(ctx, name, base.viewed(view), lower_expression(ctx, value))
-            return
-        old = Scalar(ctx.build.read(view, (), base.dtype))
-        result = binary(ctx, name, old, lower_expression(ctx, value))
-        split(ctx, result, lambda item: store_value(ctx, base.viewed(view), item, scalar=True))
+        split_key(ctx, key, lambda k: _augment_array(ctx, name, base, k, value))
         return
     raise ctx.build.error("E140", "only elements of arrays can be changed in compiled code")
+
+
+def _augment_array(ctx: Lowering, name: str, array: Array, key: Operand, value: ast.expr) -> Operand:
+    try:
+        selected = select(ctx.build, array, key)
+    except PythonRaises as raised:
+        return ctx.build.leave(raised.reason)
+    match selected:
+        case Basic(array=target, scalar=True):
+            result = binary(ctx, name, read_scalar(ctx.build, target), lower_expression(ctx, value))
+            return split(ctx, result, lambda item: store_value(ctx, target, item, scalar=True))
+        case Basic(array=target):
+            return _in_place(ctx, name, target, lower_expression(ctx, value))
+        case _:
+            operand = lower_expression(ctx, value)
+            return split(ctx, operand, lambda item: augment_selected(ctx, name, selected, item))
 
 
 # ---- branches -------------------------------------------------------------------------------------------------------

@@ -41,6 +41,8 @@ _FAMILIES = (
     "joining",
     "math_functions",
     "moments",
+    "picking",
+    "placing",
     "products",
     "python_functions",
     "reductions",
