@@ -47,6 +47,7 @@ _FAMILIES = (
     "sequences",
     "shapes",
     "type_conversions",
+    "typed_functions",
     "ufuncs",
 )
 

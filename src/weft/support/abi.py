@@ -19,6 +19,8 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import Any, NamedTuple, TypeAlias
 
+from weft.support.numpy_calls import ResultType
+
 ABI_VERSION = 1
 
 # dtype names in ABI order; the index is what recipes and argument tables carry (not NumPy's type numbers).
@@ -251,6 +253,20 @@ class Remark(NamedTuple):
     file: str = ""
 
 
+class NumpyCall(NamedTuple):
+    """A NumPy function the kernel calls through `ctx->call_python`, by its place in `KernelInfo.numpy_calls`.
+
+    The recipe makes a tuple of all arguments, those of the keywords last. Results follow in `out`, from `first` on.
+    """
+
+    function: str  # dotted
+    line: int
+    recipe: Recipe
+    keywords: tuple[str, ...]
+    first: int
+    results: tuple[ResultType, ...]
+
+
 class FunctionRef(NamedTuple):
     """How to reach a function that was inlined, from the program itself (index 0, no steps).
 
@@ -277,6 +293,7 @@ class KernelInfo(NamedTuple):
     writebacks: tuple[WriteBack, ...] = ()
     warn_sites: tuple[WarnSite, ...] = ()
     libraries: tuple[str, ...] = ()  # names of library functions the kernel expects in ctx->library, in order
+    numpy_calls: tuple[NumpyCall, ...] = ()
     remarks: tuple[Remark, ...] = ()  # told once, also when the kernel comes from the cache
     abi: int = ABI_VERSION
 
@@ -290,6 +307,7 @@ def info_to_json(info: KernelInfo) -> dict[str, Any]:
         {**e._asdict(), "recipe": _recipe_to_json(e.recipe), "frames": [f._asdict() for f in e.frames]}
         for e in info.exits
     ]
+    data["numpy_calls"] = [{**call._asdict(), "recipe": _recipe_to_json(call.recipe)} for call in info.numpy_calls]
     return data
 
 
@@ -312,6 +330,7 @@ def info_from_json(data: dict[str, Any]) -> KernelInfo:
         writebacks=tuple(WriteBack(**w) for w in data["writebacks"]),
         warn_sites=tuple(WarnSite(**w) for w in data["warn_sites"]),
         libraries=tuple(data["libraries"]),
+        numpy_calls=tuple(_call_from_json(call) for call in data["numpy_calls"]),
         remarks=tuple(Remark(**r) for r in data["remarks"]),
     )
 
@@ -324,6 +343,12 @@ def _arg_from_json(data: dict[str, Any]) -> ArgSpec:
 def _exit_from_json(data: dict[str, Any]) -> Exit:
     frames = tuple(Frame(f["function"], tuple(f["path"]), tuple(f["names"])) for f in data["frames"])
     return Exit(_recipe_from_json(data["recipe"]), frames, data["line"], data["reason"])
+
+
+def _call_from_json(data: dict[str, Any]) -> NumpyCall:
+    results = tuple(ResultType(dtype, ndim, tuple(order)) for dtype, ndim, order in data["results"])
+    recipe, keywords = _recipe_from_json(data["recipe"]), tuple(data["keywords"])
+    return NumpyCall(data["function"], data["line"], recipe, keywords, data["first"], results)
 
 
 def _recipe_to_json(recipe: Recipe) -> list[Any]:

@@ -10,6 +10,7 @@ typedef struct {
     call_frame *frame;
     call_state *state;
     const int32_t *word; /* the next to read */
+    int lends;           /* arrays only show the kernel's memory, read-only, for as long as a call of Python takes */
 } decoder;
 
 static PyObject *unbound_marker;
@@ -138,6 +139,7 @@ static PyObject *decode_array(decoder *d, int fresh)
     const weft_array *a = &d->frame->out[d->word[0]].a;
     int dtype = d->word[1], ndim = d->word[2];
     d->word += 3;
+    if (d->lends) return (PyObject *)array_over(a->data, dtype, ndim, a->shape, a->strides, 0);
     if (!a->block) {
         PyErr_SetString(PyExc_SystemError, "a compiled kernel returned an array without memory");
         return NULL;
