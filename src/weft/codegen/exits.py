@@ -73,8 +73,8 @@ class Store:
                 return abi.Const(index)
             case SlotObject(slot=slot):
                 return abi.FromSlot(slot)
-            case Pack(items=items, is_list=is_list):
-                return self.sequence(items, is_list=is_list)
+            case Pack(items=items, is_list=is_list, cls=cls):
+                return self.sequence(items, is_list=is_list)._replace(cls=cls)
             case Choice():
                 return self._choice(bundle)
             case Missing():

@@ -181,8 +181,11 @@ class _Emitter(PythonExpressions):
                 return self.names[f"slot {slot}"]
             case Missing():
                 return self.helper("MISSING")
-            case Pack(items=items, is_list=is_list):
+            case Pack(items=items, is_list=is_list, cls=cls):
                 text = ", ".join(self.bundle(item) for item in items)
+                if cls >= 0:
+                    named = self.program.constants[cls]
+                    return f"{named.__module__.replace('numpy', 'np', 1)}.{named.__qualname__}({text})"
                 return f"[{text}]" if is_list else f"({text}{',' if len(items) == 1 else ''})"
             case Choice(tag=tag, items=items):
                 lazy = ", ".join(f"lambda: {self.bundle(item)}" for item in items)

@@ -144,10 +144,11 @@ class SlotObject:
 
 @dataclass(frozen=True, slots=True)
 class Pack:
-    """A tuple (or list) of bundles."""
+    """A tuple (or list) of bundles; of a named tuple, `cls` is the number of its class among the constants."""
 
     items: tuple[Bundle, ...]
     is_list: bool = False
+    cls: int = -1
 
 
 @dataclass(frozen=True, slots=True)

@@ -308,6 +308,8 @@ class _ExprPrinter:
                 return f"constant {index}"
             case SlotObject(slot=slot):
                 return f"slot {slot}"
+            case Pack(items=items, cls=cls) if cls >= 0:
+                return f"named {cls} ({self.bundles(items)})"
             case Pack(items=items, is_list=is_list):
                 return f"{'list' if is_list else 'tuple'}({self.bundles(items)})"
             case Choice(tag=tag, items=items):

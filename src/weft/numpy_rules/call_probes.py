@@ -21,10 +21,10 @@ from typing import Any, TypeAlias, cast
 import numpy as np
 
 from weft.ir.exprs import Index, const_index
-from weft.support.numpy_calls import NUMPY_ERRORS
+from weft.support.numpy_calls import NUMPY_ERRORS, flatten
 
-_EXTENTS = ((5, 7, 11, 13, 17, 19), (6, 9, 14, 18, 22, 26))
-_INTS = ((2, 3, 4), (3, 4, 2))  # below all extents, so that they may be indices
+_EXTENTS = ((11, 13, 17, 19, 23, 29), (34, 31, 27, 22, 18, 14))  # the larger one becomes the smaller one
+_INTS = ((2, 5, 8), (4, 9, 3))  # below all extents, so that they may be indices
 _SMALL = (3, 2, 1)  # what np.cross and the like take
 _TAKEN = 8  # a known extent up to here is what it is
 
@@ -100,10 +100,10 @@ class Unfit(Exception):  # noqa: N818  (an answer)
 
 
 def ask(function: Callable[..., Any], args: Sequence[Probe], keywords: Mapping[str, Probe]) -> Answer:
-    """What the function gives."""
+    """What the function gives. Where it refuses arrays of length 1, it is asked about longer ones: it may yet raise."""
     probes = [*args, *keywords.values()]
     problem: Exception | None = None
-    for low, high in _assignments(_extents(probes), _ints(probes)):
+    for low, high in _all_assignments(probes):
         try:
             first = _try(function, args, keywords, low)
         except NUMPY_ERRORS as raised:
@@ -118,12 +118,12 @@ def ask(function: Callable[..., Any], args: Sequence[Probe], keywords: Mapping[s
 
 
 def _extents(probes: Sequence[Probe]) -> list[Index]:
-    """The extents that are known at run time only, in order."""
+    """All extents, in order."""
     found: dict[Index, None] = {}
     for probe in probes:
         match probe:
             case ArrayProbe(shape=shape):
-                found.update(dict.fromkeys(extent for extent in shape if _given(extent) is None))
+                found.update(dict.fromkeys(shape))
             case Several(items=items):
                 found.update(dict.fromkeys(_extents(items)))
             case IntProbe() | Known():
@@ -151,6 +151,15 @@ def _given(extent: Index) -> int | None:
 
 
 _Sizes: TypeAlias = Mapping[Index, int]
+
+
+def _all_assignments(probes: Sequence[Probe]) -> Iterator[tuple[_Sizes, _Sizes]]:
+    """First with the extents that are known, then as if none was, of which nothing is learned about extents."""
+    extents, ints = _extents(probes), _ints(probes)
+    unknown = [extent for extent in extents if _given(extent) is None]
+    yield from _assignments(unknown, ints)
+    if len(unknown) < len(extents):
+        yield from ((low, {}) for low, _ in _assignments(extents, ints))
 
 
 def _assignments(extents: list[Index], ints: list[Index]) -> Iterator[tuple[_Sizes, _Sizes]]:
@@ -181,14 +190,27 @@ def _partitions(count: int) -> Iterator[tuple[int, ...]]:
 def _try(function: Callable[..., Any], args: Sequence[Probe], keywords: Mapping[str, Probe], sizes: _Sizes) -> Any:
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
+        given = [_example(probe, sizes) for probe in args]
         named = {name: _example(probe, sizes) for name, probe in keywords.items()}
-        return function(*(_example(probe, sizes) for probe in args), **named)
+        result = function(*given, **named)
+    _require_fresh(flatten(result), flatten([*given, *named.values()]))
+    return result
+
+
+def _require_fresh(results: Sequence[Any], given: Sequence[Any]) -> None:
+    """Arrays of the result have memory of their own: none of an argument, of each other, or of nobody."""
+    arrays = [result for result in results if isinstance(result, np.ndarray)]
+    others = [argument for argument in given if isinstance(argument, np.ndarray)]
+    for number, array in enumerate(arrays):
+        shared = any(np.shares_memory(array, other) for other in (*arrays[:number], *others))
+        if shared or not array.flags.writeable:
+            raise Unfit("gives a view of something")
 
 
 def _example(probe: Probe, sizes: _Sizes) -> Any:
     match probe:
         case ArrayProbe(dtype=dtype, shape=shape, order=order):
-            extents = [_given(extent) or sizes[extent] for extent in shape]
+            extents = [sizes[extent] if extent in sizes else extent.constant or 1 for extent in shape]
             return example_array(dtype, extents, order)
         case IntProbe(value=value):
             return sizes[value]
@@ -200,7 +222,10 @@ def _example(probe: Probe, sizes: _Sizes) -> Any:
 
 
 def example_array(dtype: np.dtype[Any], shape: Sequence[int], order: Sequence[int]) -> Any:
-    """An array that most functions accept: a vector that ascends from 0 to at most 1, matrices with a unit diagonal."""
+    """An array that most functions accept: a vector that ascends from 0 to at most 1, triangular matrices of ones.
+
+    Square ones are regular, and positive definite to those who look at the lower half only.
+    """
     rank = len(shape)
     if rank == 0:
         return np.ones((), dtype)
@@ -209,7 +234,8 @@ def example_array(dtype: np.dtype[Any], shape: Sequence[int], order: Sequence[in
         return (ascending / max(shape[0], 1) if dtype.kind in "fc" else np.minimum(ascending, 1)).astype(dtype)
     stored = np.empty([shape[axis] for axis in order], dtype)
     array = stored.transpose([list(order).index(axis) for axis in range(rank)])
-    array[...] = np.eye(shape[-2], shape[-1])
+    rows, columns = shape[-2:]
+    array[...] = np.tri(rows, columns) if rows > columns else np.tri(columns, rows).T
     return array
 
 
@@ -240,9 +266,8 @@ def _article(name: str) -> str:
 def _array_answer(first: Any, second: Any, sizes: tuple[_Sizes, _Sizes]) -> ArrayAnswer:
     order: tuple[int, ...] = ()
     if not first.flags.c_contiguous:
-        order = tuple(sorted(range(first.ndim), key=lambda axis: -first.strides[axis]))
-        if not first.transpose(order).flags.c_contiguous:
-            raise Unfit("gives an array that is not dense")
+        order = tuple(sorted(range(first.ndim), key=lambda axis: -abs(first.strides[axis])))
+        order = () if order == tuple(range(first.ndim)) else order
     alike = isinstance(second, np.ndarray) and second.ndim == first.ndim
     others: Sequence[int] = cast("Any", second).shape if alike else [-1] * first.ndim
     shape = tuple(_extent(*pair, sizes) for pair in zip(first.shape, others, strict=True))

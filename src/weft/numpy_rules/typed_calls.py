@@ -44,9 +44,9 @@ from weft.support.numpy_calls import resolve
 
 # Parameters on whose value the types of the result depend.
 _STATIC = frozenset(
-    "axis axes axisa axisb axisc bias compute_uv cov dtype edge_order full full_matrices hermitian indexing kind k m mode"
+    "axis axes axisa axisb axisc bias compute_uv cov dtype edge_order full full_matrices hermitian indexing kind m mode"
     " ndmin ndim norm ord order overwrite_input return_counts return_index return_inverse right rowvar side sorted"
-    " subscripts density keepdims method uplo UPLO unit stable equal_nan discont N increasing optimize".split()
+    " subscripts density keepdims method uplo UPLO unit stable equal_nan increasing optimize".split()
 )
 # Parameters by which a function would write to an array, or hand out one that is not new.
 _IMPURE = frozenset(("out", "overwrite_input", "copy", "like"))
@@ -88,7 +88,9 @@ def _ask(build: Builder, name: str, args: Sequence[Probe], keywords: Mapping[str
         words = f"{type(cause).__name__}: {cause}"
         if isinstance(cause, TypeError | np.exceptions.AxisError):
             raise PythonRaises(words) from None
-        raise build.error("E241", f"{name} takes no such arguments: {words}", "call it outside of the program") from None
+        raise build.error(
+            "E241", f"{name} takes no such arguments: {words}", "call it outside of the program"
+        ) from None
 
 
 # ---- arguments ------------------------------------------------------------------------------------------------------

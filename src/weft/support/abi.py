@@ -114,6 +114,7 @@ class RecipeOp(IntEnum):
     UNION = 11  # s n (len item)... out[s].i selects the item
     UNBOUND = 12  #                 the marker object for a name that has no value
     VIEW = 13  # s dtype ndim       as ARRAY, but never the very object of an argument
+    NAMED = 14  # k n item...       a named tuple: constants[k](*items)
 
 
 class Const(NamedTuple):
@@ -145,10 +146,11 @@ class Array(NamedTuple):
 
 
 class Sequence(NamedTuple):
-    """A tuple or list of recipes."""
+    """A tuple or list of recipes; of a named tuple, `cls` is the number of its class among the constants."""
 
     items: tuple[Recipe, ...]
     is_list: bool = False
+    cls: int = -1
 
 
 class Union(NamedTuple):
@@ -183,8 +185,9 @@ def flatten_recipe(recipe: Recipe) -> list[int]:
             return _flatten_scalar(recipe)
         case Array(out=out, dtype=dtype, ndim=ndim, fresh=fresh):
             return [RecipeOp.VIEW if fresh else RecipeOp.ARRAY, out, DTYPE_INDEX[dtype], ndim]
-        case Sequence(items=items, is_list=is_list):
-            words: list[int] = [RecipeOp.LIST if is_list else RecipeOp.TUPLE, len(items)]
+        case Sequence(items=items, is_list=is_list, cls=cls):
+            words: list[int] = [RecipeOp.NAMED, cls] if cls >= 0 else [RecipeOp.LIST if is_list else RecipeOp.TUPLE]
+            words.append(len(items))
             for item in items:
                 words += flatten_recipe(item)
             return words
@@ -361,6 +364,8 @@ def _recipe_to_json(recipe: Recipe) -> list[Any]:
             return ["scalar", out, kind]
         case Array(out=out, dtype=dtype, ndim=ndim, fresh=fresh):
             return ["array", out, dtype, ndim, fresh]
+        case Sequence(items=items, cls=cls) if cls >= 0:
+            return ["named", cls, *(_recipe_to_json(item) for item in items)]
         case Sequence(items=items, is_list=is_list):
             return ["list" if is_list else "tuple", *(_recipe_to_json(item) for item in items)]
         case Union(tag=tag, alternatives=alternatives):
@@ -382,6 +387,8 @@ def _recipe_from_json(data: list[Any]) -> Recipe:
             return Array(*rest)
         case "tuple" | "list":
             return Sequence(tuple(_recipe_from_json(item) for item in rest), data[0] == "list")
+        case "named":
+            return Sequence(tuple(_recipe_from_json(item) for item in rest[1:]), cls=rest[0])
         case "union":
             return Union(rest[0], tuple(_recipe_from_json(item) for item in rest[1:]))
         case "unbound":

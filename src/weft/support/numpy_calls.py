@@ -21,8 +21,7 @@ NUMPY_ERRORS = (ArithmeticError, AttributeError, LookupError, MemoryError, Runti
 class ResultType(NamedTuple):
     """What one result must be.
 
-    An array of `dtype` and rank `ndim`, whose axes in `order` (none: as they are) are dense in C order; or, with an
-    `ndim` of -1, a number: NumPy's scalar of that dtype, or "py_bool", "py_int", "py_float", "py_complex".
+    An array of `dtype` and rank `ndim`, whose axes in `order` (none: as they are) lie in C order; or, with an `ndim` of -1, a number: NumPy's scalar of that dtype, or "py_bool", "py_int", "py_float", "py_complex".
     """
 
     dtype: str
@@ -66,7 +65,15 @@ def _checked_one(leaf: Any, type_: ResultType) -> Any:
     if type(leaf) is not np.ndarray or leaf.dtype != type_.dtype or leaf.ndim != type_.ndim:
         return None
     array: Any = leaf.transpose(type_.order) if type_.order else leaf
-    return array if array.flags.c_contiguous and array.flags.aligned else None
+    if array.flags.c_contiguous and array.flags.aligned:
+        return array
+    return np.array(array, order="C") if _descends(array) else None
+
+
+def _descends(array: Any) -> bool:
+    """Whether the axes lie in memory in C order, with gaps perhaps."""
+    steps = [abs(stride) for stride, extent in zip(array.strides, array.shape, strict=True) if extent > 1]
+    return all(outer >= inner for outer, inner in zip(steps, steps[1:], strict=False))
 
 
 _PYTHON: dict[str, type] = {"py_bool": bool, "py_int": int, "py_float": float, "py_complex": complex}
