@@ -39,6 +39,7 @@ from weft.ir.nodes import (
     MatMul,
     Missing,
     Node,
+    NumpyCall,
     Pack,
     Program,
     Reduce,
@@ -163,6 +164,8 @@ class _Emitter(PythonExpressions):
         match node:
             case Alloc() | Elementwise() | Reduce() | Scan() | MatMul() | Tasklet():
                 _emit_dataflow(self, node)
+            case NumpyCall():
+                _emit_call(self, node)
             case Map() | Loop() | While() | Branch():
                 _emit_structured(self, node)
             case _:
@@ -178,8 +181,11 @@ class _Emitter(PythonExpressions):
                 return self.names[f"slot {slot}"]
             case Missing():
                 return self.helper("MISSING")
-            case Pack(items=items, is_list=is_list):
+            case Pack(items=items, is_list=is_list, cls=cls):
                 text = ", ".join(self.bundle(item) for item in items)
+                if cls >= 0:
+                    named = self.program.constants[cls]
+                    return f"{named.__module__.replace('numpy', 'np', 1)}.{named.__qualname__}({text})"
                 return f"[{text}]" if is_list else f"({text}{',' if len(items) == 1 else ''})"
             case Choice(tag=tag, items=items):
                 lazy = ", ".join(f"lambda: {self.bundle(item)}" for item in items)
@@ -317,6 +323,21 @@ def _emit_tasklet(out: _Emitter, node: Tasklet) -> None:
             out.line(f"{place} = np.{memlet.conflict}({place}, {out.expr(expr)})")
         else:
             out.line(f"{place} = {out.expr(expr, bare=True)}")
+
+
+def _emit_call(out: _Emitter, node: NumpyCall) -> None:
+    given = [out.bundle(bundle) for bundle in node.args]
+    given += [f"{name}={out.bundle(bundle)}" for name, bundle in node.keywords]
+    text = f"{node.function.replace('numpy.', 'np.', 1)}({', '.join(given)})"
+    targets = [result.target for result in node.results]
+    names = [out.container(target) if isinstance(target, str) else out.value(target) for target in targets]
+    comma = "," if len(names) == 1 else ""
+    out.line(f"{', '.join(names)}{comma} = {out.helper('flatten')}({text})" if names else text)
+    for result, name in zip(node.results, names, strict=True):
+        if isinstance(result.target, str):
+            if result.order:
+                out.line(f"{name} = {name}.transpose({result.order})")
+            out.extents(out.program.containers[result.target])
 
 
 def _emit_structured(out: _Emitter, node: Map | Loop | While | Branch) -> None:

@@ -20,6 +20,7 @@ from weft.ir.nodes import (
     MatMul,
     Missing,
     Node,
+    NumpyCall,
     Pack,
     Program,
     Reduce,
@@ -30,7 +31,7 @@ from weft.ir.nodes import (
     Tasklet,
     View,
 )  # fmt: skip
-from weft.ir.traverse import all_nodes, bundle_values, defined_values
+from weft.ir.traverse import all_nodes, allocated_by, bundle_values, defined_values
 from weft.support.abi import ArgKind, Slot, SlotKind
 from weft.support.spans import Span
 
@@ -76,6 +77,8 @@ def _writes(node: Node) -> tuple[str, ...]:
             return tuple(memlet.container for memlet, _ in writes)
         case Elementwise() | Reduce() | Scan() | MatMul():
             return (node.output.container,)
+        case NumpyCall():
+            return allocated_by(node)
         case _:
             return ()
 

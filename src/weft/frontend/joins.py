@@ -53,10 +53,11 @@ class PassArray:
 
 @dataclass(frozen=True, slots=True)
 class PassTuple:
-    """A tuple or list, item by item."""
+    """A tuple or list, item by item; `cls` is the class of a named tuple."""
 
     items: tuple[Template, ...]
     is_list: bool
+    cls: type | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +115,7 @@ def _merge_plain(left: Template, operand: Operand) -> Template:
         return generic
     if isinstance(generic, PassTuple) and isinstance(operand, Tuple) and _same_length(generic, operand):
         items = zip(generic.items, operand.items, strict=True)
-        return PassTuple(tuple(merge(a, b) for a, b in items), generic.is_list)
+        return PassTuple(tuple(merge(a, b) for a, b in items), generic.is_list, generic.cls)
     return PassChoice((_settled(left), _settled(Same(operand))))
 
 
@@ -123,7 +124,7 @@ def _same_kind(left: PassArray, right: PassArray) -> bool:
 
 
 def _same_length(left: PassTuple, right: Tuple) -> bool:
-    return len(left.items) == len(right.items) and left.is_list == right.is_list
+    return len(left.items) == len(right.items) and (left.is_list, left.cls) == (right.is_list, right.cls)
 
 
 def _generic(operand: Operand) -> Template:
@@ -135,8 +136,8 @@ def _generic(operand: Operand) -> Template:
             raise CannotJoin  # what it is joined with may be written
         case Array():
             return PassArray(operand.dtype, tuple(e is _ONE for e in operand.shape), (operand.view.container,))
-        case Tuple(items=items, is_list=is_list):
-            return PassTuple(tuple(Same(item) for item in items), is_list)
+        case Tuple(items=items, is_list=is_list, cls=cls):
+            return PassTuple(tuple(Same(item) for item in items), is_list, cls)
         case _:
             return Same(operand)
 
@@ -144,8 +145,8 @@ def _generic(operand: Operand) -> Template:
 def settle(operand: Operand) -> Template:
     """The template that passes all of an operand that lives inside a region."""
     match operand:
-        case Tuple(items=items, is_list=is_list):
-            return PassTuple(tuple(settle(item) for item in items), is_list)
+        case Tuple(items=items, is_list=is_list, cls=cls):
+            return PassTuple(tuple(settle(item) for item in items), is_list, cls)
         case Either(items=items):
             return PassChoice(tuple(settle(item) for item in items))
         case _:
@@ -193,9 +194,9 @@ def targets(build: Builder, template: Template, name: str) -> tuple[Operand, lis
         case PassArray():
             container = _ref(build, template, name)
             return Array(full_view(container), template.dtype), [container.name]
-        case PassTuple(items=items, is_list=is_list):
+        case PassTuple(items=items, is_list=is_list, cls=cls):
             parts = [targets(build, item, f"{name}{number}") for number, item in enumerate(items)]
-            return Tuple(tuple(part[0] for part in parts), is_list), [t for part in parts for t in part[1]]
+            return Tuple(tuple(part[0] for part in parts), is_list, cls), [t for part in parts for t in part[1]]
         case PassChoice(items=items):
             tag = build.value(f"{name}_is", PY_INT, low=0, high=len(items) - 1)
             parts = [targets(build, item, name) for item in items]

@@ -99,8 +99,10 @@ def compile_bundle(bundle: Bundle, program: Program) -> Build:
             return lambda machine: machine.slots[slot]
         case Missing():
             return lambda machine: MISSING
-        case Pack(items=items, is_list=is_list):
+        case Pack(items=items, is_list=is_list, cls=cls):
             builds = [compile_bundle(item, program) for item in items]
+            if cls >= 0:
+                return lambda machine: program.constants[cls](*(build(machine) for build in builds))
             if is_list:
                 return lambda machine: [build(machine) for build in builds]
             return lambda machine: tuple(build(machine) for build in builds)

@@ -320,4 +320,7 @@ def parse_bundle(source: Source) -> Bundle:
     if source.peek("list") or source.peek("tuple"):
         is_list = source.word("") == "list"
         return Pack(source.sequence(parse_bundle), is_list)
+    if source.accept("named"):
+        cls = source.integer()
+        return Pack(source.sequence(parse_bundle), cls=cls)
     return parse_expr(source)

@@ -26,11 +26,12 @@ Rule: TypeAlias = Callable[..., Operand]
 
 @dataclass(frozen=True, slots=True)
 class RuleEntry:
-    """A rule with its name and the calls that test it."""
+    """A rule with its name and the calls that test it; `typed` ones call NumPy's own function."""
 
     name: str
     lower: Rule
     samples: tuple[str, ...]
+    typed: bool = False
 
 
 _ENTRIES: dict[str, RuleEntry] = {}
@@ -49,11 +50,12 @@ _FAMILIES = (
     "sequences",
     "shapes",
     "type_conversions",
+    "typed_functions",
     "ufuncs",
 )
 
 
-def numpy_rule(*names: str, samples: tuple[str, ...] = ()) -> Callable[[Rule], Rule]:
+def numpy_rule(*names: str, samples: tuple[str, ...] = (), typed: bool = False) -> Callable[[Rule], Rule]:
     """Register a rule under one or more names. Inside, `PythonRaises` leaves the statement to Python."""
 
     def register(rule: Rule) -> Rule:
@@ -67,7 +69,7 @@ def numpy_rule(*names: str, samples: tuple[str, ...] = ()) -> Callable[[Rule], R
         for name in names:
             if name in _ENTRIES:
                 raise ValueError(f"two rules for {name}")
-            _ENTRIES[name] = RuleEntry(name, lower, samples)
+            _ENTRIES[name] = RuleEntry(name, lower, samples, typed)
         return rule
 
     return register

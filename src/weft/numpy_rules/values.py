@@ -71,10 +71,11 @@ class Static:
 
 @dataclass(frozen=True, slots=True)
 class Tuple:
-    """A tuple or list of known length."""
+    """A tuple or list of known length; `cls` is the class of a named tuple."""
 
     items: tuple[Operand, ...]
     is_list: bool = False
+    cls: type | None = None
 
 
 @dataclass(frozen=True, slots=True)

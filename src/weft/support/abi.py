@@ -19,6 +19,8 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import Any, NamedTuple, TypeAlias
 
+from weft.support.numpy_calls import ResultType
+
 ABI_VERSION = 1
 
 # dtype names in ABI order; the index is what recipes and argument tables carry (not NumPy's type numbers).
@@ -112,6 +114,7 @@ class RecipeOp(IntEnum):
     UNION = 11  # s n (len item)... out[s].i selects the item
     UNBOUND = 12  #                 the marker object for a name that has no value
     VIEW = 13  # s dtype ndim       as ARRAY, but never the very object of an argument
+    NAMED = 14  # k n item...       a named tuple: constants[k](*items)
 
 
 class Const(NamedTuple):
@@ -143,10 +146,11 @@ class Array(NamedTuple):
 
 
 class Sequence(NamedTuple):
-    """A tuple or list of recipes."""
+    """A tuple or list of recipes; of a named tuple, `cls` is the number of its class among the constants."""
 
     items: tuple[Recipe, ...]
     is_list: bool = False
+    cls: int = -1
 
 
 class Union(NamedTuple):
@@ -181,8 +185,9 @@ def flatten_recipe(recipe: Recipe) -> list[int]:
             return _flatten_scalar(recipe)
         case Array(out=out, dtype=dtype, ndim=ndim, fresh=fresh):
             return [RecipeOp.VIEW if fresh else RecipeOp.ARRAY, out, DTYPE_INDEX[dtype], ndim]
-        case Sequence(items=items, is_list=is_list):
-            words: list[int] = [RecipeOp.LIST if is_list else RecipeOp.TUPLE, len(items)]
+        case Sequence(items=items, is_list=is_list, cls=cls):
+            words: list[int] = [RecipeOp.NAMED, cls] if cls >= 0 else [RecipeOp.LIST if is_list else RecipeOp.TUPLE]
+            words.append(len(items))
             for item in items:
                 words += flatten_recipe(item)
             return words
@@ -251,6 +256,20 @@ class Remark(NamedTuple):
     file: str = ""
 
 
+class NumpyCall(NamedTuple):
+    """A NumPy function the kernel calls through `ctx->call_python`, by its place in `KernelInfo.numpy_calls`.
+
+    The recipe makes a tuple of all arguments, those of the keywords last. Results follow in `out`, from `first` on.
+    """
+
+    function: str  # dotted
+    line: int
+    recipe: Recipe
+    keywords: tuple[str, ...]
+    first: int
+    results: tuple[ResultType, ...]
+
+
 class FunctionRef(NamedTuple):
     """How to reach a function that was inlined, from the program itself (index 0, no steps).
 
@@ -277,6 +296,7 @@ class KernelInfo(NamedTuple):
     writebacks: tuple[WriteBack, ...] = ()
     warn_sites: tuple[WarnSite, ...] = ()
     libraries: tuple[str, ...] = ()  # names of library functions the kernel expects in ctx->library, in order
+    numpy_calls: tuple[NumpyCall, ...] = ()
     remarks: tuple[Remark, ...] = ()  # told once, also when the kernel comes from the cache
     abi: int = ABI_VERSION
 
@@ -290,6 +310,7 @@ def info_to_json(info: KernelInfo) -> dict[str, Any]:
         {**e._asdict(), "recipe": _recipe_to_json(e.recipe), "frames": [f._asdict() for f in e.frames]}
         for e in info.exits
     ]
+    data["numpy_calls"] = [{**call._asdict(), "recipe": _recipe_to_json(call.recipe)} for call in info.numpy_calls]
     return data
 
 
@@ -312,6 +333,7 @@ def info_from_json(data: dict[str, Any]) -> KernelInfo:
         writebacks=tuple(WriteBack(**w) for w in data["writebacks"]),
         warn_sites=tuple(WarnSite(**w) for w in data["warn_sites"]),
         libraries=tuple(data["libraries"]),
+        numpy_calls=tuple(_call_from_json(call) for call in data["numpy_calls"]),
         remarks=tuple(Remark(**r) for r in data["remarks"]),
     )
 
@@ -326,6 +348,12 @@ def _exit_from_json(data: dict[str, Any]) -> Exit:
     return Exit(_recipe_from_json(data["recipe"]), frames, data["line"], data["reason"])
 
 
+def _call_from_json(data: dict[str, Any]) -> NumpyCall:
+    results = tuple(ResultType(dtype, ndim, tuple(order)) for dtype, ndim, order in data["results"])
+    recipe, keywords = _recipe_from_json(data["recipe"]), tuple(data["keywords"])
+    return NumpyCall(data["function"], data["line"], recipe, keywords, data["first"], results)
+
+
 def _recipe_to_json(recipe: Recipe) -> list[Any]:
     match recipe:
         case Const(index=index):
@@ -336,6 +364,8 @@ def _recipe_to_json(recipe: Recipe) -> list[Any]:
             return ["scalar", out, kind]
         case Array(out=out, dtype=dtype, ndim=ndim, fresh=fresh):
             return ["array", out, dtype, ndim, fresh]
+        case Sequence(items=items, cls=cls) if cls >= 0:
+            return ["named", cls, *(_recipe_to_json(item) for item in items)]
         case Sequence(items=items, is_list=is_list):
             return ["list" if is_list else "tuple", *(_recipe_to_json(item) for item in items)]
         case Union(tag=tag, alternatives=alternatives):
@@ -357,6 +387,8 @@ def _recipe_from_json(data: list[Any]) -> Recipe:
             return Array(*rest)
         case "tuple" | "list":
             return Sequence(tuple(_recipe_from_json(item) for item in rest), data[0] == "list")
+        case "named":
+            return Sequence(tuple(_recipe_from_json(item) for item in rest[1:]), cls=rest[0])
         case "union":
             return Union(rest[0], tuple(_recipe_from_json(item) for item in rest[1:]))
         case "unbound":
