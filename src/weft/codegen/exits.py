@@ -16,7 +16,7 @@ from weft.codegen.expressions import emit_expr, index_text
 from weft.codegen.kernel import Kernel, bare
 from weft.ir.dtypes import PYTHON_NAMES, ScalarType
 from weft.ir.exprs import Const, Expr, Index, Op, Value
-from weft.ir.nodes import Bundle, Choice, Constant, Missing, Pack, Return, Site, SlotObject, Storage, View
+from weft.ir.nodes import Bundle, Choice, Constant, Listed, Missing, Pack, Return, Site, SlotObject, Storage, View
 from weft.support import abi
 
 
@@ -68,8 +68,10 @@ class _Store:
                 return abi.Const(index)
             case SlotObject(slot=slot):
                 return abi.FromSlot(slot)
-            case Pack(items=items, is_list=is_list):
-                return self.sequence(items, is_list=is_list)
+            case Pack():
+                return self._pack(bundle)
+            case Listed():
+                return self._listed(bundle)
             case Choice():
                 return self._choice(bundle)
             case Missing():
@@ -79,6 +81,14 @@ class _Store:
 
     def sequence(self, items: Iterable[Bundle], *, is_list: bool = False) -> abi.Sequence:
         return abi.Sequence(tuple(self.recipe(item) for item in items), is_list)
+
+    def _pack(self, bundle: Pack) -> abi.Sequence:
+        items = tuple(self.recipe(item) for item in bundle.items)
+        return abi.Sequence(items, bundle.is_list, bundle.is_dict, bundle.share)
+
+    def _listed(self, bundle: Listed) -> abi.ListOf:
+        array = self._array(bundle.view)
+        return abi.ListOf(array.out, _scalar_kind(bundle.type), bundle.share)
 
     def with_writebacks(self, recipe: abi.Recipe, writebacks: tuple[Bundle, ...]) -> abi.Recipe:
         if not self.kernel.program.writebacks:
@@ -96,7 +106,7 @@ class _Store:
             self.kernel.line(line)
         return abi.Scalar(slot, _scalar_kind(expr.type))
 
-    def _array(self, view: View) -> abi.Recipe:
+    def _array(self, view: View) -> abi.Array:
         kernel, slot = self.kernel, self._slot()
         place = f"out[{slot}].a"
         kernel.line(f"{place}.data = {view_data(kernel, view)};")

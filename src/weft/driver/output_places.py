@@ -20,6 +20,7 @@ from weft.ir.nodes import (
     MatMul,
     Missing,
     Node,
+    Listed,
     Pack,
     Program,
     Reduce,
@@ -145,6 +146,8 @@ class _Finder:
                 owner = self.places[slot]
                 if owner is not None:
                     yield from self.at(Place(owner.kind, owner.name, (*owner.path, *path)))
+            case Listed(view=view):
+                yield view
             case Constant() | Missing():
                 return
             case _:

@@ -144,10 +144,25 @@ class SlotObject:
 
 @dataclass(frozen=True, slots=True)
 class Pack:
-    """A tuple (or list) of bundles."""
+    """A tuple of bundles, or a list, or a dict of keys and values in turn.
+
+    Where a list or dict may be met in several places, `share` is its number: all packs of one exit with that number are
+    one object (and say the same). 0 is an object met here only.
+    """
 
     items: tuple[Bundle, ...]
     is_list: bool = False
+    is_dict: bool = False
+    share: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A list of the elements of a view of one axis, as scalars of a type; `share` as for a pack."""
+
+    view: View
+    type: ScalarType
+    share: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +178,7 @@ class Missing:
     """A name without a value."""
 
 
-Bundle: TypeAlias = Expr | View | Constant | SlotObject | Pack | Choice | Missing
+Bundle: TypeAlias = Expr | View | Constant | SlotObject | Pack | Listed | Choice | Missing
 
 
 # ---- nodes ----------------------------------------------------------------------------------------------------------

@@ -21,6 +21,7 @@ from weft.ir.nodes import (
     Constant,
     Container,
     Memlet,
+    Listed,
     Missing,
     Node,
     Pack,
@@ -218,6 +219,10 @@ class Scope:
             case View():
                 self.view(bundle)
                 self.stays(bundle)
+            case Listed(view=view, type=type_):
+                self.require(view.rank == 1, "a list is made of an array of one axis")
+                self.stays(view)
+                self.require(self.view(view).dtype is type_.dtype, f"a list of {type_.text} of another element type")
             case _:
                 self.use(bundle)
 

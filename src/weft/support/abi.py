@@ -112,6 +112,9 @@ class RecipeOp(IntEnum):
     UNION = 11  # s n (len item)... out[s].i selects the item
     UNBOUND = 12  #                 the marker object for a name that has no value
     VIEW = 13  # s dtype ndim       as ARRAY, but never the very object of an argument
+    DICT = 14  # n (key item)...
+    SHARED = 15  # k len item       one object for all items with the number k in this recipe
+    LIST_OF = 16  # s python dtype  list of the elements of the array out[s].a: Python's numbers or NumPy's
 
 
 class Const(NamedTuple):
@@ -143,10 +146,23 @@ class Array(NamedTuple):
 
 
 class Sequence(NamedTuple):
-    """A tuple or list of recipes."""
+    """A tuple or list of recipes, or a dict of keys and values in turn.
+
+    `share`: one object for all those with that number in an exit; 0 for an object that stands in one place only.
+    """
 
     items: tuple[Recipe, ...]
     is_list: bool = False
+    is_dict: bool = False
+    share: int = 0
+
+
+class ListOf(NamedTuple):
+    """A list of the elements of an array of one axis in `out[out]`; `kind` and `share` as for Scalar and Sequence."""
+
+    out: int
+    kind: str
+    share: int = 0
 
 
 class Union(NamedTuple):
@@ -160,7 +176,7 @@ class Unbound(NamedTuple):
     """A name without a value at this point."""
 
 
-Recipe: TypeAlias = Const | FromSlot | Scalar | Array | Sequence | Union | Unbound
+Recipe: TypeAlias = Const | FromSlot | Scalar | Array | Sequence | ListOf | Union | Unbound
 
 _PY_SCALARS = {
     "py_bool": RecipeOp.PY_BOOL,
@@ -168,6 +184,7 @@ _PY_SCALARS = {
     "py_float": RecipeOp.PY_FLOAT,
     "py_complex": RecipeOp.PY_COMPLEX,
 }
+_PY_DTYPES = {"py_bool": "bool", "py_int": "int64", "py_float": "float64", "py_complex": "complex128"}
 
 
 def flatten_recipe(recipe: Recipe) -> list[int]:
@@ -181,19 +198,32 @@ def flatten_recipe(recipe: Recipe) -> list[int]:
             return _flatten_scalar(recipe)
         case Array(out=out, dtype=dtype, ndim=ndim, fresh=fresh):
             return [RecipeOp.VIEW if fresh else RecipeOp.ARRAY, out, DTYPE_INDEX[dtype], ndim]
-        case Sequence(items=items, is_list=is_list):
-            words: list[int] = [RecipeOp.LIST if is_list else RecipeOp.TUPLE, len(items)]
-            for item in items:
-                words += flatten_recipe(item)
-            return words
+        case Sequence(share=share):
+            return _shared(share, _flatten_sequence(recipe))
+        case ListOf(out=out, kind=kind, share=share):
+            dtype = _PY_DTYPES.get(kind, kind)
+            return _shared(share, [RecipeOp.LIST_OF, out, int(kind in _PY_DTYPES), DTYPE_INDEX[dtype]])
         case Union(tag=tag, alternatives=alternatives):
-            words = [RecipeOp.UNION, tag, len(alternatives)]
+            words: list[int] = [RecipeOp.UNION, tag, len(alternatives)]
             for alternative in alternatives:
                 flat = flatten_recipe(alternative)
                 words += [len(flat), *flat]
             return words
         case Unbound():
             return [RecipeOp.UNBOUND]
+
+
+def _flatten_sequence(recipe: Sequence) -> list[int]:
+    items = recipe.items
+    operation = RecipeOp.DICT if recipe.is_dict else RecipeOp.LIST if recipe.is_list else RecipeOp.TUPLE
+    words: list[int] = [operation, len(items) // 2 if recipe.is_dict else len(items)]
+    for item in items:
+        words += flatten_recipe(item)
+    return words
+
+
+def _shared(number: int, words: list[int]) -> list[int]:
+    return [RecipeOp.SHARED, number, len(words), *words] if number else words
 
 
 def _flatten_scalar(recipe: Scalar) -> list[int]:
@@ -336,8 +366,12 @@ def _recipe_to_json(recipe: Recipe) -> list[Any]:
             return ["scalar", out, kind]
         case Array(out=out, dtype=dtype, ndim=ndim, fresh=fresh):
             return ["array", out, dtype, ndim, fresh]
-        case Sequence(items=items, is_list=is_list):
-            return ["list" if is_list else "tuple", *(_recipe_to_json(item) for item in items)]
+        case Sequence(items=items, is_list=is_list, is_dict=is_dict, share=share):
+            kind = "dict" if is_dict else "list" if is_list else "tuple"
+            data = [kind, *(_recipe_to_json(item) for item in items)]
+            return ["shared", share, data] if share else data
+        case ListOf(out=out, kind=kind, share=share):
+            return ["list of", out, kind, share]
         case Union(tag=tag, alternatives=alternatives):
             return ["union", tag, *(_recipe_to_json(item) for item in alternatives)]
         case Unbound():
@@ -355,8 +389,14 @@ def _recipe_from_json(data: list[Any]) -> Recipe:
             return Scalar(*rest)
         case "array":
             return Array(*rest)
-        case "tuple" | "list":
-            return Sequence(tuple(_recipe_from_json(item) for item in rest), data[0] == "list")
+        case "tuple" | "list" | "dict":
+            return Sequence(tuple(map(_recipe_from_json, rest)), data[0] == "list", data[0] == "dict")
+        case "shared":
+            inner = _recipe_from_json(rest[1])
+            assert isinstance(inner, Sequence)
+            return inner._replace(share=rest[0])
+        case "list of":
+            return ListOf(*rest)
         case "union":
             return Union(rest[0], tuple(_recipe_from_json(item) for item in rest[1:]))
         case "unbound":
