@@ -124,6 +124,8 @@ def _binary_plain(ctx: Lowering, name: str, left: Operand, right: Operand) -> Op
         return Tuple(left.items + right.items, left.is_list)
     if isinstance(left, Tuple) and isinstance(right, Tuple) and name in ("equal", "not_equal"):
         return _equal_tuples(ctx, name, left, right)
+    if name in ("equal", "not_equal") and _never_equal(left, right):
+        return Scalar(const(name == "not_equal", PY_BOOL))
     if isinstance(left, Static) and isinstance(right, Static) and name in _PYTHON_OPERATORS:
         return _evaluated(ctx, lambda: _PYTHON_OPERATORS[name](left.value, right.value))
     if isinstance(left, Tuple) and name == "multiply" and isinstance(right, Scalar):
@@ -139,6 +141,15 @@ def _binary_plain(ctx: Lowering, name: str, left: Operand, right: Operand) -> Op
     if isinstance(left, Tuple) and isinstance(right, Array):
         return _binary_plain(ctx, name, _listed_array(ctx, left), right)
     raise ctx.build.error("E102", f"'{name}' is not compiled for these operands", "use arrays and numbers")
+
+
+def _never_equal(left: Operand, right: Operand) -> bool:
+    """Whether one is a string or None and the other a number, list or tuple."""
+    if isinstance(right, Static):
+        left, right = right, left
+    if not (isinstance(left, Static) and (left.value is None or isinstance(left.value, str | bytes))):
+        return False
+    return isinstance(right, Tuple | Dict) or (isinstance(right, Scalar) and right.type.python)
 
 
 def _listed_array(ctx: Lowering, operand: Tuple) -> Operand:

@@ -34,6 +34,11 @@ def key_of(ref: Ref) -> str:
     return f"{_PREFIX}{ref.number}"
 
 
+def number_of(key: str) -> int:
+    """The number of the object with that key."""
+    return int(key[len(_PREFIX) :])
+
+
 def is_object(key: str) -> bool:
     """Whether a key of an environment is that of an object's contents."""
     return key.startswith(_PREFIX)
@@ -189,9 +194,8 @@ def references(env: Env, operands: Iterable[Operand]) -> Counter[int]:
 
 
 def _roots(activation: Activation, env: Env, live: Names) -> list[Operand]:
-    return [
-        operand for name, operand in env.items() if name in live or (name.startswith("@") and not is_object(name))
-    ] + list(activation.names.outer.values())
+    names = [name for name in env if not is_object(name) and (name in live or name.startswith("@"))]
+    return [*(env[name] for name in names), *activation.names.outer.values()]
 
 
 def counted(ctx: Lowering, activation: Activation, env: Env, live: Names) -> Counter[int]:

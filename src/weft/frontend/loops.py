@@ -7,16 +7,16 @@ as an iteration ends with something the template does not cover, the template gr
 from __future__ import annotations
 
 import ast
-from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import TypeAlias
 
 from weft.frontend.branches import emit_branch
+from weft.frontend.comprehensions import TEMPORARY
 from weft.frontend.context import LoopFrame, Lowering
 from weft.frontend.expressions import condition, lower_expression
-from weft.frontend.heap import by_value, counted, is_object, mentions, rebound
+from weft.frontend.heap import by_value, counted, is_object, mentions, number_of, rebound
 from weft.frontend.iteration import element, length, remaining
 from weft.frontend.joins import CannotJoin, PassArray, PassChoice, PassTuple, Same, Template, merge, passed, same_form
 from weft.frontend.joins import targets as join_targets
@@ -34,6 +34,7 @@ from weft.support.errors import CompileError
 
 ZERO, ONE = const_index(0), const_index(1)
 _MAX_TRIALS = 8
+MAX_LISTED = 16  # items of a comprehension over a range that are written out
 # What a loop over a short range may need constants for: indices of lists, lists that grow, names of many types.
 _WRITTEN_OUT = ("E109", "E110", "E120", "E122", "E144", "E145", "E148", "E149", "E231")
 _Make: TypeAlias = Callable[[tuple[Carry, ...], Region], None]
@@ -57,6 +58,9 @@ def lower_for(ctx: Lowering, node: ast.For, path: tuple[int, ...]) -> bool:
 
 def _counted_or_unrolled(ctx: Lowering, node: ast.For, path: tuple[int, ...], iterable: Range) -> bool:
     """A short loop over a range of known length: written out where it cannot be compiled as a loop."""
+    made_here = isinstance(node.target, ast.Name) and node.target.id.startswith(TEMPORARY)
+    if made_here and len(fixed_items(ctx, iterable) or ()) <= MAX_LISTED:
+        return unrolled(ctx, node, path, iterable)  # a comprehension: what it makes has a known length then
     with_state = saved_state(ctx)
     try:
         return _counted(ctx, node, path, iterable)
@@ -387,11 +391,13 @@ def _exit_values(ctx: Lowering, frame: LoopFrame) -> dict[str, Operand]:
     """What the carried names are here, lists by value unless they are what the loop expects."""
     env = frame.activation.env
     found = {name: env.get(name, Unbound()) for name in frame.carried}
-    counts: Counter[int] | None = None
+    if not any(is_object(key) for key in env):
+        return found
+    counts = counted(ctx, frame.activation, env, frame.live | found.keys())
     for name, operand in found.items():
-        if mentions(operand) and frame.carried[name] != Same(operand):
-            if counts is None:
-                counts = counted(ctx, frame.activation, env, frame.live | found.keys())
+        if is_object(name) and not counts[number_of(name)]:
+            found[name] = Never()  # nobody looks at it any more
+        elif mentions(operand) and frame.carried[name] != Same(operand):
             found[name] = by_value(ctx, env, counts, frame.known, operand)
     return found
 
