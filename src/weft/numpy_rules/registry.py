@@ -35,6 +35,7 @@ class RuleEntry:
 
 
 _ENTRIES: dict[str, RuleEntry] = {}
+_TYPED: dict[str, RuleEntry] = {}  # calls of NumPy itself, for what has no other rule
 _FAMILIES = (
     "array_attributes",
     "creation",
@@ -67,9 +68,10 @@ def numpy_rule(*names: str, samples: tuple[str, ...] = (), typed: bool = False) 
                 return build.leave(raised.reason)
 
         for name in names:
-            if name in _ENTRIES:
+            table = _TYPED if typed else _ENTRIES
+            if name in table:
                 raise ValueError(f"two rules for {name}")
-            _ENTRIES[name] = RuleEntry(name, lower, samples, typed)
+            table[name] = RuleEntry(name, lower, samples, typed)
         return rule
 
     return register
@@ -80,7 +82,7 @@ def all_rules() -> MappingProxyType[str, RuleEntry]:
     """Every rule by name."""
     for family in _FAMILIES:
         import_module(f"weft.numpy_rules.{family}")
-    return MappingProxyType(_ENTRIES)
+    return MappingProxyType({**_TYPED, **_ENTRIES})
 
 
 @cache
@@ -107,6 +109,12 @@ def rule_for(target: object) -> RuleEntry | None:
     """The rule for a function object, under whatever name the program knows it."""
     name = _names_by_object().get(id(target))
     return all_rules()[name] if name else None
+
+
+def typed_rule(name: str) -> RuleEntry | None:
+    """The rule that calls NumPy itself, for a form of a function that the other rule does not take."""
+    all_rules()
+    return _TYPED.get(name)
 
 
 def rule_named(name: str) -> RuleEntry | None:

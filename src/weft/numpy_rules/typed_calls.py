@@ -44,9 +44,49 @@ from weft.support.numpy_calls import resolve
 
 # Parameters on whose value the types of the result depend.
 _STATIC = frozenset(
-    "axis axes axisa axisb axisc bias compute_uv cov dtype edge_order full full_matrices hermitian indexing kind m mode"
-    " ndmin ndim norm ord order overwrite_input return_counts return_index return_inverse right rowvar side sorted"
-    " subscripts density keepdims method uplo UPLO unit stable equal_nan increasing optimize".split()
+    [
+        "axis",
+        "axes",
+        "axisa",
+        "axisb",
+        "axisc",
+        "bias",
+        "compute_uv",
+        "cov",
+        "dtype",
+        "edge_order",
+        "full",
+        "full_matrices",
+        "hermitian",
+        "indexing",
+        "kind",
+        "m",
+        "mode",
+        "ndmin",
+        "ndim",
+        "norm",
+        "ord",
+        "order",
+        "overwrite_input",
+        "return_counts",
+        "return_index",
+        "return_inverse",
+        "right",
+        "rowvar",
+        "side",
+        "sorted",
+        "subscripts",
+        "density",
+        "keepdims",
+        "method",
+        "uplo",
+        "UPLO",
+        "unit",
+        "stable",
+        "equal_nan",
+        "increasing",
+        "optimize",
+    ]
 )
 # Parameters by which a function would write to an array, or hand out one that is not new.
 _IMPURE = frozenset(("out", "overwrite_input", "copy", "like"))

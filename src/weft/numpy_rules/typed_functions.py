@@ -246,9 +246,35 @@ _METHODS: Final = {
 
 # Extents of results that depend on what is in the arrays.
 _FREE_SIZES = frozenset(
-    "argwhere bincount compress delete extract flatnonzero histogram histogram_bin_edges insert intersect1d linalg.lstsq"
-    " nonzero polydiv polyadd polysub polymul setdiff1d setxor1d tril_indices tril_indices_from triu_indices"
-    " triu_indices_from union1d unique unique_counts unique_inverse unique_values".split()
+    [
+        "argwhere",
+        "bincount",
+        "compress",
+        "delete",
+        "extract",
+        "flatnonzero",
+        "histogram",
+        "histogram_bin_edges",
+        "insert",
+        "intersect1d",
+        "linalg.lstsq",
+        "nonzero",
+        "polydiv",
+        "polyadd",
+        "polysub",
+        "polymul",
+        "setdiff1d",
+        "setxor1d",
+        "tril_indices",
+        "tril_indices_from",
+        "triu_indices",
+        "triu_indices_from",
+        "union1d",
+        "unique",
+        "unique_counts",
+        "unique_inverse",
+        "unique_values",
+    ]
 )
 # Real or complex by what is in the matrix, unless it is complex itself.
 _COMPLEX_ONLY = frozenset(("linalg.eig", "linalg.eigvals"))
