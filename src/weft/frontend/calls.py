@@ -24,7 +24,7 @@ from weft.frontend.liveness import statement_at
 from weft.frontend.objects import call_method, fixed_items
 from weft.ir.exprs import index
 from weft.ir.nodes import Carry, Region, While
-from weft.numpy_rules.registry import RuleEntry, rule_for, rule_named
+from weft.numpy_rules.registry import RuleEntry, rule_for, rule_named, typed_rule
 from weft.numpy_rules.scalars import as_index
 from weft.numpy_rules.values import (
     Array,
@@ -43,6 +43,7 @@ from weft.numpy_rules.values import (
     Tuple,
     Unbound,
 )
+from weft.support.errors import CompileError
 from weft.support.loops import prange
 
 _MAX_DEPTH = 16
@@ -165,6 +166,24 @@ def _extreme(ctx: Lowering, comparison: str, args: list[Operand]) -> Operand:
 
 
 def apply_rule(
+    ctx: Lowering, node: ast.Call, entry: RuleEntry, args: list[Operand], keywords: dict[str, Operand]
+) -> Operand:
+    """Apply a rule to operands; a form of a pure function that it does not take is a call of NumPy itself."""
+    typed = typed_rule(entry)
+    if typed is None:
+        return _apply_rule(ctx, node, entry, args, keywords)
+    try:
+        with ctx.build.trial():
+            return _apply_rule(ctx, node, entry, args, keywords)
+    except CompileError as problem:
+        try:
+            with ctx.build.trial():
+                return _apply_rule(ctx, node, typed, args, keywords)
+        except CompileError:
+            raise problem from None
+
+
+def _apply_rule(
     ctx: Lowering, node: ast.Call, entry: RuleEntry, args: list[Operand], keywords: dict[str, Operand]
 ) -> Operand:
     """Bind the operands to the rule's parameters and apply it, once per alternative of a choice."""

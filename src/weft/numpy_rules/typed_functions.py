@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from weft.numpy_rules.builder import Builder
-from weft.numpy_rules.registry import numpy_rule
+from weft.numpy_rules.registry import RuleEntry, numpy_rule
 from weft.numpy_rules.typed_calls import call_numpy
 from weft.numpy_rules.values import Array, Operand
 
@@ -292,6 +292,15 @@ NAMES: Final[Mapping[str, tuple[str, ...]]] = {
     **{f"numpy.{name}": samples for name, samples in _names().items()},
     **{f"ndarray.{name}": samples for name, samples in _METHODS.items()},
 }
+
+
+def typed_entry(name: str) -> RuleEntry:
+    """A rule that calls NumPy itself, made for a function that has another rule."""
+
+    def lower(build: Builder, *args: Operand, **keywords: Operand) -> Operand:
+        return call_numpy(build, name, args, keywords, free_sizes=name.partition(".")[2] in _FREE_SIZES)
+
+    return RuleEntry(name, lower, (), typed=True)
 
 
 def _register(name: str, samples: tuple[str, ...]) -> None:
