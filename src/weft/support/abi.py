@@ -329,6 +329,7 @@ class KernelInfo(NamedTuple):
     libraries: tuple[str, ...] = ()  # names of library functions the kernel expects in ctx->library, in order
     numpy_calls: tuple[NumpyCall, ...] = ()
     remarks: tuple[Remark, ...] = ()  # told once, also when the kernel comes from the cache
+    statements: int = 0  # of the program itself
     abi: int = ABI_VERSION
 
 
@@ -366,6 +367,7 @@ def info_from_json(data: dict[str, Any]) -> KernelInfo:
         libraries=tuple(data["libraries"]),
         numpy_calls=tuple(_call_from_json(call) for call in data["numpy_calls"]),
         remarks=tuple(Remark(**r) for r in data["remarks"]),
+        statements=data["statements"],
     )
 
 
