@@ -1,4 +1,4 @@
-# pyright: reportPossiblyUnbound=false
+# pyright: reportPossiblyUnboundVariable=false
 """Functions of which Python runs some statements: the rest is compiled, and all is as CPython has it."""
 
 from __future__ import annotations
