@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.kernels.forms import USUAL
+from tests.kernels.forms import READY, USUAL
 from weft.driver.compiler import lower
 from weft.ir.nodes import Guard, Loop, While
 from weft.ir.traverse import all_nodes
@@ -16,13 +16,12 @@ from weft.ir.verifier import verify
 from weft.passes.base import Session
 from weft.passes.hoist_guards import HoistGuards
 from weft.passes.simplify import Simplify
-from weft_bench.kernels import KERNELS
 
 # Whether a number shifted in each turn still fits depends on the number.
 LEFT = {"crc16": ["int too large for int64", "int too large for int64"]}
 
 
-@pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.name)
+@pytest.mark.parametrize("kernel", READY, ids=lambda kernel: kernel.name)
 def test_guards_stand_in_front_of_loops(kernel: Any) -> None:
     inputs = kernel.make_inputs(USUAL[kernel.name], np.dtype(kernel.dtypes[0]), np.random.default_rng(3))
     arguments = tuple(inputs[name] for name in inspect.signature(kernel.function).parameters)
