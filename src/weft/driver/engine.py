@@ -99,6 +99,11 @@ class Engine:
         self._busy = threading.local()
         self._told: set[tuple[str, int]] = set()  # places of remarks
 
+    @property
+    def is_piece(self) -> bool:
+        """Whether this is a part of a program that was cut."""
+        return self._cell is not None
+
     # -- misses -------------------------------------------------------------------------------------------------------
 
     def _miss(self, params: tuple[Any, ...]) -> Any:
@@ -154,14 +159,15 @@ class Engine:
         """Remember what cannot be compiled as a whole; cut it, or say once per reason that Python runs it."""
         function = self._cut(problem) if self.options.fallback == "warn" else None
         self._refused[key] = Refusal(problem, function)
-        if self._cell is not None:
-            self._replace(function)
-        if function is not None:
+        is_known = problem.message in self.stats.reasons
+        if not is_known:
             self.stats.reasons.append(problem.message)
+        if self._cell is not None:
+            if function is None:
+                self.family.leave(self.function, problem)
+            self._replace(function)
+        if self._cell is not None or function is not None or is_known or self.options.fallback == "error":
             return
-        if problem.message in self.stats.reasons or self.options.fallback == "error":
-            return
-        self.stats.reasons.append(problem.message)
         warnings.warn_explicit(
             f"{self.function.__qualname__} runs in Python: {problem.message}"
             + (f" ({problem.hint})" if problem.hint else ""),
@@ -184,6 +190,8 @@ class Engine:
         assert self._cell is not None
         if function is None:
             self._cell.cell_contents = self.function
+            if not self.family.timed_calls:
+                self.family.tell(0.0)
         elif self.family.timed_calls:
             self._cell.cell_contents = function.timed
             self.family.replaced.append((self._cell, function.plain))

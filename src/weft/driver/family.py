@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from types import CellType, FunctionType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from weft.support.errors import FallbackWarning
+from weft.support.errors import CompileError, FallbackWarning
 
 if TYPE_CHECKING:
     from weft.driver.engine import Engine
@@ -33,6 +33,10 @@ class PythonPlace:
     turns: int = 0
     share: float | None = None  # of the time of the first call, compiling left out
     is_told: bool = False
+
+    def is_at(self, other: PythonPlace) -> bool:
+        """Whether the other is the same place for the same reason."""
+        return (self.file, self.line, self.reason) == (other.file, other.line, other.reason)
 
     def words(self) -> str:
         """The reason with the way out and the share of the time."""
@@ -69,6 +73,14 @@ class Family:
         finally:
             self.timed_calls -= 1
             self.tell(time.perf_counter() - start - (self.preparing_s - preparing))
+
+    def leave(self, function: FunctionType, problem: CompileError) -> None:
+        """Note a piece that Python runs as it is."""
+        code = function.__code__
+        line = problem.place[0] if problem.place is not None else code.co_firstlineno
+        new = PythonPlace(code.co_filename, line, problem.message, problem.hint)
+        if not any(new.is_at(known) for known in self.places):
+            self.places.append(new)
 
     def tell(self, seconds: float) -> None:
         """Announce the places not announced so far; clocks are taken out."""

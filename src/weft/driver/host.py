@@ -21,6 +21,7 @@ from weft.runtime.library import resolve_libraries
 from weft.runtime.native import UNBOUND, Native
 from weft.support.abi import NOT_COMPILED, Exit, KernelInfo
 from weft.support.errors import FallbackWarning, WeftError
+from weft.support.numpy_calls import calls_at
 
 if TYPE_CHECKING:
     from weft.ir.nodes import Program
@@ -76,6 +77,10 @@ class Host:
                 on_resume=self._resume(info),
                 on_finish=self._finish(info),
                 on_warn=partial(warn_floating_point, self.function, info),
+                numpy_calls=[
+                    calls_at(self.function, call.function, call.line, call.keywords, call.results)
+                    for call in info.numpy_calls
+                ],
             )
         )
 
@@ -133,4 +138,4 @@ class Host:
         stats.native_calls, stats.resumes = counted.calls, counted.resumes
         stats.allocations, stats.allocated_bytes = counted.allocations, counted.allocated_bytes
         stats.peak_bytes, stats.parallel_regions = counted.peak_bytes, counted.parallel_regions
-        stats.python_calls = counted.python_calls
+        stats.python_calls, stats.numpy_calls = counted.python_calls, counted.numpy_calls

@@ -78,8 +78,7 @@ class Patchwork:
         inner = [mark for mark in self.marks if mark >= place]
         problem = self.marks[place] if place in self.marks else self.marks[min(inner)]
         new = PythonPlace(source.filename, place[0], problem.message, problem.hint)
-        known = self.engine.family.places
-        return next((old for old in known if (old.file, old.line, old.reason) == (new.file, new.line, new.reason)), new)
+        return next((old for old in self.engine.family.places if old.is_at(new)), new)
 
     def _piece(self, source: FunctionSource, piece: Piece) -> CellType:
         function = make_function(piece.tree, self.engine.function, COMMON, source.filename)
@@ -91,7 +90,7 @@ class Patchwork:
         cell = CellType()
         start = self.start(function, cell)
         has_loop = any(isinstance(node, ast.For | ast.While) for node in ast.walk(piece.tree))
-        cell.cell_contents = start if has_loop else _later(function, cell, start)
+        cell.cell_contents = start if has_loop or self.engine.is_piece else _later(function, cell, start)
         return cell
 
 

@@ -44,6 +44,7 @@ class Stats:
     allocated_bytes: int = 0
     peak_bytes: int = 0  # largest sum of live allocations in one call
     parallel_regions: int = 0
+    numpy_calls: int = 0  # calls of NumPy's own functions by kernels
     reasons: list[str] = field(default_factory=list[str])  # why calls ran in Python
 
     def count_legality(self, work: LegalityWork) -> None:

@@ -18,14 +18,17 @@ from weft.frontend.callees import Callee, activate, bind_arguments, find_callee,
 from weft.frontend.context import Activation, LoopFrame, Lowering
 from weft.frontend.cutting import is_local_name
 from weft.frontend.expressions import binary, condition, lower_expression
+from weft.frontend.heap import contents, is_object, kept, resolved
 from weft.frontend.iteration import length, range_call
 from weft.frontend.liveness import statement_at
+from weft.frontend.objects import call_method, fixed_items
 from weft.ir.exprs import index
 from weft.ir.nodes import Carry, Region, While
-from weft.numpy_rules.registry import RuleEntry, rule_for, rule_named
+from weft.numpy_rules.registry import RuleEntry, rule_for, rule_named, typed_rule
 from weft.numpy_rules.scalars import as_index
 from weft.numpy_rules.values import (
     Array,
+    Dict,
     Function,
     Instance,
     Iteration,
@@ -33,11 +36,14 @@ from weft.numpy_rules.values import (
     Never,
     Operand,
     Range,
+    Ref,
     Scalar,
+    Slice,
     Static,
     Tuple,
     Unbound,
 )
+from weft.support.errors import CompileError
 from weft.support.loops import prange
 
 _MAX_DEPTH = 16
@@ -64,16 +70,20 @@ def _arguments(ctx: Lowering, node: ast.Call) -> tuple[list[Operand], dict[str, 
     args: list[Operand] = []
     for arg in node.args:
         if isinstance(arg, ast.Starred):
-            inner = lower_expression(ctx, arg.value)
-            if not isinstance(inner, Tuple):
-                raise ctx.error(arg, "E150", "only tuples of known length can be unpacked into a call")
-            args += inner.items
+            inner = fixed_items(ctx, lower_expression(ctx, arg.value))
+            if inner is None:
+                raise ctx.error(arg, "E150", "only what has a known length can be unpacked into a call")
+            args += inner
         else:
             args.append(lower_expression(ctx, arg))
     keywords: dict[str, Operand] = {}
     for keyword in node.keywords:
         if keyword.arg is None:
-            raise ctx.error(keyword.value, "E151", "'**' in a call is not compiled", "write the keywords out")
+            inner = contents(ctx, lower_expression(ctx, keyword.value))
+            if not isinstance(inner, Dict) or not all(isinstance(key, str) for key in inner.keys):
+                raise ctx.error(keyword.value, "E151", "'**' is compiled for dicts with known keys only")
+            keywords.update(zip(inner.keys, inner.items, strict=True))
+            continue
         keywords[keyword.arg] = lower_expression(ctx, keyword.value)
     return args, keywords
 
@@ -85,6 +95,10 @@ def _call(ctx: Lowering, node: ast.Call, callee: Operand, args: list[Operand], k
         case Static(value=value):
             return _call_static(ctx, node, value, args, keywords)
         case Method(owner=owner, name=name):
+            if isinstance(owner, Ref | Tuple | Dict) or (isinstance(owner, Static) and isinstance(owner.value, str)):
+                result = None if keywords else call_method(ctx, owner, name, args)
+                if result is not None:
+                    return result
             return split(ctx, owner, lambda item: _call_method(ctx, node, item, name, args, keywords))
         case Function() | Instance():
             raise ctx.error(node, "E152", "this call is not compiled here", "give its result a name of its own first")
@@ -95,6 +109,9 @@ def _call(ctx: Lowering, node: ast.Call, callee: Operand, args: list[Operand], k
 def _call_static(
     ctx: Lowering, node: ast.Call, target: Any, args: list[Operand], keywords: dict[str, Operand]
 ) -> Operand:
+    if target is slice and 1 <= len(args) <= 3 and not keywords:
+        none = Static(None)
+        return Slice(none, args[0], none) if len(args) == 1 else Slice(*args, *[none] * (3 - len(args)))
     special = _iteration_call(ctx, target, args, keywords)
     if special is not None:
         return special
@@ -129,10 +146,8 @@ def _iteration_call(ctx: Lowering, target: Any, args: list[Operand], keywords: d
             return ctx.build.leave("an integer is required")
         return Iteration("enumerate", (args[0],), ctx.build.bounded(first))
     if target is zip and not keywords:
-        return Iteration("zip", tuple(args)) if args else Tuple(())
+        return Iteration("zip", tuple(args))
     if target is reversed and len(args) == 1:
-        if isinstance(args[0], Tuple):
-            return Tuple(args[0].items[::-1])
         return Iteration("reversed", (args[0],))
     if target is len and len(args) == 1 and isinstance(args[0], Range):
         return Scalar(length(ctx, args[0]))
@@ -153,6 +168,24 @@ def _extreme(ctx: Lowering, comparison: str, args: list[Operand]) -> Operand:
 def apply_rule(
     ctx: Lowering, node: ast.Call, entry: RuleEntry, args: list[Operand], keywords: dict[str, Operand]
 ) -> Operand:
+    """Apply a rule to operands; a form of a pure function that it does not take is a call of NumPy itself."""
+    typed = typed_rule(entry)
+    if typed is None:
+        return _apply_rule(ctx, node, entry, args, keywords)
+    try:
+        with ctx.build.trial():
+            return _apply_rule(ctx, node, entry, args, keywords)
+    except CompileError as problem:
+        try:
+            with ctx.build.trial():
+                return _apply_rule(ctx, node, typed, args, keywords)
+        except CompileError:
+            raise problem from None
+
+
+def _apply_rule(
+    ctx: Lowering, node: ast.Call, entry: RuleEntry, args: list[Operand], keywords: dict[str, Operand]
+) -> Operand:
     """Bind the operands to the rule's parameters and apply it, once per alternative of a choice."""
     signature = inspect.signature(entry.lower)
     try:
@@ -168,7 +201,7 @@ def apply_rule(
             return entry.lower(ctx.build, *done[: len(args)], **dict(zip(keywords, done[len(args) :], strict=True)))
         return split(ctx, values[position], lambda item: apply(position + 1, [*done, item]))
 
-    values = [*args, *keywords.values()]
+    values = [resolved(ctx, value) for value in (*args, *keywords.values())]
     return apply(0, [])
 
 
@@ -215,10 +248,11 @@ def lower_inlined(ctx: Lowering, node: ast.Call) -> Operand:
 
 def _inline(ctx: Lowering, callee: Callee, env: dict[str, Operand]) -> Operand:
     caller = ctx.activation
-    attributes = {key: operand for key, operand in caller.env.items() if _is_attribute(key)}
-    activation = activate(ctx, callee, {**env, **attributes})
-    statement = caller.after[caller.path] - _targets(caller)
-    caller.frame = ctx.frame(caller, statement)
+    given = {name: kept(ctx, operand) for name, operand in env.items()}
+    attributes = {key: operand for key, operand in caller.env.items() if _travels(key)}
+    activation = activate(ctx, callee, {**given, **attributes})
+    caller.waiting = caller.after[caller.path] - _targets(caller)
+    caller.frame = ctx.frame(caller, caller.waiting)
     ctx.activations.append(activation)
     try:
         result = _straight(ctx, activation) if _is_straight(activation.tree) else _looped(ctx, activation)
@@ -226,14 +260,15 @@ def _inline(ctx: Lowering, callee: Callee, env: dict[str, Operand]) -> Operand:
         ctx.activations.pop()
         caller.frame = None
     for key, operand in activation.env.items():
-        if _is_attribute(key):
+        if _travels(key):
             caller.env[key] = operand
     ctx.build.dirty = True
     return result
 
 
-def _is_attribute(key: str) -> bool:
-    return key.startswith("@") and key[1].isdigit()
+def _travels(key: str) -> bool:
+    """Whether a key stands for something all calls see: an attribute, or what is in a list or dict."""
+    return is_object(key) or (key.startswith("@") and key[1].isdigit())
 
 
 def _targets(caller: Activation) -> frozenset[str]:
@@ -275,7 +310,7 @@ def _looped(ctx: Lowering, activation: Activation) -> Operand:
     def make(carries: tuple[Carry, ...], region: Region) -> None:
         build.emit(While(carries=carries, body=region, id=build.new_id(), span=build.span))
 
-    names = [RESULT, *sorted(key for key in activation.env if _is_attribute(key))]
+    names = [RESULT, *sorted(key for key in activation.env if _travels(key))]
     lower_carried(ctx, names, body, make, is_call=True)
     return activation.env[RESULT]
 

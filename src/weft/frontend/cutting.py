@@ -176,7 +176,8 @@ class _Cutter:
         """A statement that Python runs: of a loop or branch the inner blocks are cut in turn."""
         inner = (node for node in ast.walk(stmt) if isinstance(node, ast.stmt))
         is_whole = not isinstance(stmt, ast.If | ast.For | ast.While)
-        if place_of(stmt) in self.marked or (is_whole and any(place_of(node) in self.marked for node in inner)):
+        is_marked = place_of(stmt) in self.marked or (is_whole and any(place_of(node) in self.marked for node in inner))
+        if is_marked and place_of(stmt) not in self.result.python:
             self.result.python.append(place_of(stmt))
         if is_whole:
             return [stmt]

@@ -35,7 +35,7 @@ def stockham_fft(x: NDArray[Any], radix: int, stages: int) -> NDArray[Any]:
         shorter = length // radix
         y = small @ y.reshape(radix, shorter * stride)
         y = y.reshape(radix, shorter, stride) * roots(radix, shorter, length, x.dtype)[:, :, None]
-        y = y.transpose(1, 0, 2).reshape(points)
+        y = y.transpose(1, 0, 2).copy().reshape(points)
         stride *= radix
     return y
 
