@@ -254,3 +254,18 @@ def int_or_numpy_int(a, idx, i):
         a[x] = a[x] * 2
         x = idx[k]
     return found, a[x]
+
+
+@TABLE.add(
+    lambda: (f8(4, 6), f8(3, 4, 5)), lambda: (f8(4, 4), f8(3, 4, 3)), lambda: (f8(3, 4), f8(2, 4, 3)), need="compiled"
+)
+def lines_that_are_views_or_copies(A, B):
+    found = (
+        (A[1:].ravel(), A[:, 1:3].ravel(), A[::2].ravel(), A[:, ::-1].ravel(), A[0, ::2].ravel()),
+        (B[1:].reshape(-1), B[1:, :, :].ravel(), B[:, 1:].reshape(-1), B[1].ravel(), B[0, 1:].reshape(-1)),
+        (B[1:].reshape(-1, 2) if B.size % 2 == 0 else B[1:].ravel(), A[1:3].reshape(2, 2, -1)),
+    )
+    A += 1
+    found[0][0][:] *= 2
+    found[1][3][0] = 7
+    return found

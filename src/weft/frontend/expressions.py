@@ -15,11 +15,13 @@ from weft.ir.dtypes import NP_BOOL, PY_BOOL, PY_COMPLEX, PY_FLOAT, DType, Scalar
 from weft.ir.exprs import Const, Expr, Index, const, index, op, python_const
 from weft.numpy_rules.builder import NeedStatic
 from weft.numpy_rules.elementwise import apply_ufunc
+from weft.numpy_rules.flat import read_flat
 from weft.numpy_rules.gathering import read_item
 from weft.numpy_rules.scalars import int_expr, is_python_scalar, negate, python_binary, python_unary, truth
 from weft.numpy_rules.values import (
     Array,
     Either,
+    Flat,
     Function,
     Instance,
     Never,
@@ -375,6 +377,8 @@ def subscript(ctx: Lowering, owner: Operand, key: Operand) -> Operand:
     match owner:
         case Array():
             return read_item(ctx.build, owner, key)
+        case Flat():
+            return read_flat(ctx.build, owner, key)
         case Tuple():
             return _tuple_item(ctx, owner, key)
         case Static(value=value) if is_weft_map(value):

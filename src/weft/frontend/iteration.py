@@ -14,7 +14,7 @@ from weft.ir.exprs import Index, const_index, op
 from weft.ir.nodes import Bundle, Constant, Pack
 from weft.numpy_rules.indexing import drop_axis
 from weft.numpy_rules.scalars import as_index
-from weft.numpy_rules.values import Array, Iteration, Operand, Range, Scalar, Slice, Static, Tuple
+from weft.numpy_rules.values import Array, Flat, Iteration, Operand, Range, Scalar, Slice, Static, Tuple
 from weft.support.loops import MapDomain
 
 ZERO, ONE = const_index(0), const_index(1)
@@ -75,8 +75,8 @@ def length(ctx: Lowering, item: Operand) -> Index:
     match item:
         case Range(start=start, stop=stop, step=step):
             return _range_length(ctx, start, stop, step)
-        case Array() if item.rank > 0:
-            return item.shape[0]
+        case (Array() as line) | Flat(line=Array() as line) if line.rank > 0:
+            return line.shape[0]
         case Tuple(items=items):
             return const_index(len(items))
         case Iteration(kind="map", items=items):
@@ -122,6 +122,8 @@ def element(ctx: Lowering, item: Operand, position: Index) -> Operand:
             if view.rank == 0:
                 return Scalar(ctx.build.read(view, (), item.dtype))
             return item.viewed(view)
+        case Flat(line=Array() as line):
+            return element(ctx, line, position)
         case Iteration(kind="zip", items=items):
             return Tuple(tuple(element(ctx, part, position) for part in items))
         case Iteration(kind="enumerate", items=(inner,), start=start):
@@ -156,6 +158,8 @@ def remaining(ctx: Lowering, item: Operand, position: Index) -> Bundle:
             return _pack(ctx, "range", start + step * following, stop, step)
         case Array() | Tuple():
             return _pack(ctx, "items", ctx.bundle(item), following, length(ctx, item) - following, ONE)
+        case Flat(line=Array() as line):
+            return remaining(ctx, line, position)
         case Iteration(kind="zip", items=items):
             return _pack(ctx, "zip", *(remaining(ctx, part, position) for part in items))
         case Iteration(kind="enumerate", items=(inner,), start=start):

@@ -22,10 +22,11 @@ from weft.ir.nodes import Missing, Return
 from weft.numpy_rules.arguments import PythonRaises
 from weft.numpy_rules.arrays import read_scalar
 from weft.numpy_rules.elementwise import apply_ufunc
+from weft.numpy_rules.flat import fill_flat, read_flat
 from weft.numpy_rules.guards import Scope
 from weft.numpy_rules.scalars import negate
 from weft.numpy_rules.selections import Basic, select
-from weft.numpy_rules.values import Array, Either, Instance, Never, Operand, Static, Tuple, Unbound
+from weft.numpy_rules.values import Array, Either, Flat, Instance, Never, Operand, Static, Tuple, Unbound
 from weft.support.abi import NOT_COMPILED, SlotKind
 from weft.support.errors import CompileError
 
@@ -240,6 +241,9 @@ def _items(ctx: Lowering, target: ast.expr, operand: Operand, elts: list[ast.exp
 
 
 def _store_attribute(ctx: Lowering, node: ast.Attribute, owner: Operand, name: str, operand: Operand) -> None:
+    if isinstance(owner, Array) and name == "flat":
+        split(ctx, operand, lambda item: fill_flat(ctx.build, owner, item))
+        return
     if not isinstance(owner, Instance):
         raise ctx.error(node, "E134", f"assignment to attribute '{name}' is not compiled", "assign to the elements")
     on_class = getattr(owner.cls, name, None)
@@ -300,6 +304,10 @@ def _augment_item(ctx: Lowering, name: str, base: Operand, key: Operand, value: 
         raise ctx.build.error("E137", "this in-place update is not compiled for a name with several types")
     if isinstance(base, Array):
         split_key(ctx, key, lambda k: _augment_array(ctx, name, base, k, value))
+        return
+    if isinstance(base, Flat):
+        result = binary(ctx, name, read_flat(ctx.build, base, key), lower_expression(ctx, value))
+        store_item(ctx, base, key, result)
         return
     raise ctx.build.error("E140", "only elements of arrays can be changed in compiled code")
 
