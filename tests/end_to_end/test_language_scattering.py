@@ -390,3 +390,24 @@ def flat_as_a_whole(A, v):
 def flat_by_other_indices(A):
     A.flat = A[::-1]
     return A.flat[A.ravel() > 0], A.flat[...]
+
+
+@TABLE.add(
+    lambda: (np.zeros(3, np.int8), 100, f8(2)),
+    lambda: (np.zeros(3, np.int8), 300, f8(2)),
+    lambda: (np.zeros(3, np.int8), 1.5, f8(2)),
+    lambda: (np.zeros(3), 300, f8(2)),
+    lambda: (np.zeros(3), np.float32(0.1), f8(2)),
+    lambda: (np.zeros(3, bool), 2, f8(2)),
+    need="compiled",
+)
+def lists_of_numbers(a, x, v):
+    a[:2] = [x, 1]
+    a[:] = (1, x, 0)
+    a[1:] = [v[0], x]
+
+
+@TABLE.add(lambda: (f8(3, 3),), need="right")
+def lists_that_do_not_fit(a):
+    a[0] = 1
+    a[:2] = [[1, 2], [3]]

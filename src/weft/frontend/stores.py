@@ -39,9 +39,9 @@ def store_item(ctx: Lowering, owner: Operand, key: Operand, value: Operand) -> O
 
 def store_selected(ctx: Lowering, selected: Selected, value: Operand) -> Operand:
     """`owner[key] = value` for what the key selects."""
-    if isinstance(selected, Basic):
-        return store_value(ctx, selected.array, value, scalar=selected.scalar)
     try:
+        if isinstance(selected, Basic):
+            return store_value(ctx, selected.array, value, scalar=selected.scalar)
         return _store_elements(ctx, selected, value)
     except PythonRaises as raised:
         return ctx.build.leave(raised.reason)
@@ -72,7 +72,7 @@ def store_value(ctx: Lowering, target: Array, value: Operand, *, scalar: bool) -
     refuse_readonly(build, target)
     match value:
         case Tuple():
-            return store_value(ctx, target, from_nested(build, value, None), scalar=False)
+            return store_value(ctx, target, from_nested(build, value, target.dtype), scalar=False)
         case Scalar():
             if not _guard_conversion(ctx, value, target.dtype):
                 return Never()
