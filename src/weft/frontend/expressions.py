@@ -26,12 +26,14 @@ from weft.ir.dtypes import NP_BOOL, PY_BOOL, PY_COMPLEX, PY_FLOAT, DType, Scalar
 from weft.ir.exprs import Const, Expr, Index, const, index, op, python_const
 from weft.numpy_rules.arrays import from_nested
 from weft.numpy_rules.elementwise import apply_ufunc
+from weft.numpy_rules.flat import read_flat
 from weft.numpy_rules.gathering import read_item
 from weft.numpy_rules.scalars import int_expr, is_python_scalar, negate, python_binary, python_unary, truth
 from weft.numpy_rules.values import (
     Array,
     Dict,
     Either,
+    Flat,
     Function,
     Instance,
     Never,
@@ -439,6 +441,8 @@ def _subscript_plain(ctx: Lowering, owner: Operand, key: Operand) -> Operand:
     match owner:
         case Array():
             return read_item(ctx.build, owner, resolved(ctx, key))
+        case Flat():
+            return read_flat(ctx.build, owner, resolved(ctx, key))
         case Tuple():
             return sequence_item(ctx, owner, key)
         case Dict():

@@ -12,7 +12,16 @@ from weft.frontend.branches import emit_branch, join_all, split
 from weft.frontend.callees import nested_function
 from weft.frontend.calls import is_inlined_call, leave_call, lower_inlined
 from weft.frontend.context import Lowering
-from weft.frontend.expressions import BINARY, attribute, binary, condition, lower_expression, split_key, subscript
+from weft.frontend.expressions import (
+    BINARY,
+    attribute,
+    binary,
+    call_rule,
+    condition,
+    lower_expression,
+    split_key,
+    subscript,
+)
 from weft.frontend.heap import contents, kept, rebound, reconcile, resolved, share_only_repeated
 from weft.frontend.inputs import UnsupportedArgument, static_operand
 from weft.frontend.iteration import element
@@ -21,21 +30,25 @@ from weft.frontend.liveness import Names
 from weft.frontend.objects import augment_object, change_item
 from weft.frontend.stores import augment_selected, store_item, store_value
 from weft.ir.exprs import Const, Expr, const_index
-from weft.ir.nodes import Bundle, Missing, Return
+from weft.ir.nodes import Bundle, Missing, Return, Storage
 from weft.numpy_rules.arguments import PythonRaises
 from weft.numpy_rules.arrays import read_scalar
 from weft.numpy_rules.elementwise import apply_ufunc
+from weft.numpy_rules.flat import fill_flat, read_flat
 from weft.numpy_rules.guards import Scope
+from weft.numpy_rules.reshaping import is_contiguous
 from weft.numpy_rules.scalars import negate
 from weft.numpy_rules.selections import Basic, select
 from weft.numpy_rules.values import (
     Array,
     Dict,
     Either,
+    Flat,
     Instance,
     Never,
     Operand,
     Ref,
+    Scalar,
     Static,
     Tuple,
     Unbound,
@@ -292,6 +305,12 @@ def _items(ctx: Lowering, target: ast.expr, operand: Operand, elts: list[ast.exp
 
 
 def _store_attribute(ctx: Lowering, node: ast.Attribute, owner: Operand, name: str, operand: Operand) -> None:
+    if isinstance(owner, Array) and name == "flat":
+        split(ctx, operand, lambda item: fill_flat(ctx.build, owner, item))
+        return
+    if isinstance(owner, Array) and name == "shape":
+        _assign_shape(ctx, node, owner, operand)
+        return
     if not isinstance(owner, Instance):
         raise ctx.error(node, "E134", f"assignment to attribute '{name}' is not compiled", "assign to the elements")
     on_class = getattr(owner.cls, name, None)
@@ -306,6 +325,27 @@ def _store_attribute(ctx: Lowering, node: ast.Attribute, owner: Operand, name: s
     key = f"@{owner.slot}.{name}"
     ctx.inputs.need_writeback(key)
     ctx.env[key] = kept(ctx, operand)
+
+
+def _assign_shape(ctx: Lowering, node: ast.Attribute, array: Array, shape: Operand) -> None:
+    """`name.shape = shape` of an array that only this name knows: from here on it is another view of the memory.
+
+    Not in loops, which pass on only names that are assigned themselves.
+    """
+    name = node.value.id if isinstance(node.value, ast.Name) else ""
+    made_here = ctx.build.container(array.view.container).storage is Storage.TRANSIENT
+    names = [key for activation in ctx.activations for key, operand in activation.env.items() if _holds(operand, array)]
+    if ctx.loops or not made_here or names != [name] or not is_contiguous(ctx.build, array.view):
+        hint = "give the reshaped array a name of its own"
+        raise ctx.error(node, "E134", "assignment to the shape of this array is not compiled", hint)
+    ctx.env[name] = call_rule(ctx, "ndarray.reshape", array, shape)
+
+
+def _holds(operand: Operand, array: Array) -> bool:
+    """Whether an operand is an array or has it among its items."""
+    if isinstance(operand, Tuple | Either):
+        return any(_holds(item, array) for item in operand.items)
+    return operand == array
 
 
 def _augmented(ctx: Lowering, stmt: ast.AugAssign) -> bool:
@@ -356,6 +396,10 @@ def _augment_item(ctx: Lowering, name: str, base: Operand, key: Operand, value: 
         return
     if isinstance(base, Array):
         split_key(ctx, key, lambda k: _augment_array(ctx, name, base, k, value))
+        return
+    if isinstance(base, Flat):
+        result = binary(ctx, name, read_flat(ctx.build, base, key), lower_expression(ctx, value))
+        store_item(ctx, base, key, result)
         return
     raise ctx.build.error("E140", "only elements of arrays can be changed in compiled code")
 

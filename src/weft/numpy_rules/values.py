@@ -124,6 +124,14 @@ class Slice:
     step: Operand
 
 
+@dataclass(frozen=True, slots=True)
+class Flat:
+    """`array.flat`; `line` is a view of all its elements in C order, where the memory allows one."""
+
+    array: Array
+    line: Array | None
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Function:
     """A function or lambda written inside the program; `home` is the activation whose names it sees."""
@@ -177,6 +185,7 @@ Operand: TypeAlias = (
     | Range
     | Iteration
     | Slice
+    | Flat
     | Function
     | Method
     | Instance
