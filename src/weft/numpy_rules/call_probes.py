@@ -1,14 +1,14 @@
 """What a NumPy function gives for arguments of certain types: NumPy itself is asked, with small arrays.
 
 in:   the function and its arguments as `Probe`s: types, symbolic extents, objects that are known
-out:  the `Answer`: the shape of the result as nested tuples of arrays and numbers, with their types, and for each extent
-      what it is in terms of the arguments, where that can be seen
+out:  the `Answer`: the result as nested tuples of arrays and numbers with their types; each extent as a function of the
+      arguments, where that can be seen
 
     solve(f8[n, k], f8[m])  ->  f8[n]       n, k, m = 5, 7, 11 raise, so do two equal ones; 5, 5, 5 do not
 
 The arguments get as many different extents as NumPy accepts. An extent of the result that is that of an argument, with
-these numbers and with others, is taken to be the same. If it is not, the program finds out when it makes the call. So is
-every other type: what is learned here is an assumption that is checked.
+these numbers and with others, is taken to be the same. All that is learned here is an assumption: it is checked
+whenever the call is made.
 """
 
 from __future__ import annotations
@@ -210,7 +210,7 @@ def _require_fresh(results: Sequence[Any], given: Sequence[Any]) -> None:
 def _example(probe: Probe, sizes: _Sizes) -> Any:
     match probe:
         case ArrayProbe(dtype=dtype, shape=shape, order=order):
-            extents = [sizes[extent] if extent in sizes else extent.constant or 1 for extent in shape]
+            extents = [sizes.get(extent, extent.constant or 1) for extent in shape]
             return example_array(dtype, extents, order)
         case IntProbe(value=value):
             return sizes[value]

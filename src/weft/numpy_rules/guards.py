@@ -86,6 +86,19 @@ class Guards:
         """Append a node."""
         self.scope.nodes.append(node)
 
+    @contextmanager
+    def attempt(self) -> Generator[None, None, None]:
+        """What is written to this region inside; nothing of it stays if that ends with a CompileError."""
+        scope, marks = self.scope, (self.site_used, self.dirty)
+        before = Scope(list(scope.nodes), set(scope.conditions), list(scope.nonnegative), set(scope.bounded))
+        try:
+            yield
+        except CompileError:
+            scope.nodes[:], scope.nonnegative[:] = before.nodes, before.nonnegative
+            scope.conditions, scope.bounded = before.conditions, before.bounded
+            self.site_used, self.dirty = marks
+            raise
+
     def new_id(self) -> int:
         """A fresh number, for values, containers and nodes alike."""
         number = self.ledger.next_id

@@ -11,7 +11,7 @@ It is filled by the explicit list of families and read-only after.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, wraps
 from importlib import import_module
 from types import MappingProxyType
@@ -26,12 +26,16 @@ Rule: TypeAlias = Callable[..., Operand]
 
 @dataclass(frozen=True, slots=True)
 class RuleEntry:
-    """A rule with its name and the calls that test it; `typed` ones call NumPy's own function."""
+    """A rule with its name and the calls that test it; `typed` ones call NumPy's own function.
+
+    `otherwise` does so for forms of the call that `lower` refuses.
+    """
 
     name: str
     lower: Rule
     samples: tuple[str, ...]
     typed: bool = False
+    otherwise: Rule | None = None
 
 
 _ENTRIES: dict[str, RuleEntry] = {}
@@ -48,13 +52,16 @@ _FAMILIES = (
     "sequences",
     "shapes",
     "type_conversions",
-    "typed_functions",
     "ufuncs",
+    "typed_functions",  # last: it also takes what others refuse
 )
 
 
 def numpy_rule(*names: str, samples: tuple[str, ...] = (), typed: bool = False) -> Callable[[Rule], Rule]:
-    """Register a rule under one or more names. Inside, `PythonRaises` leaves the statement to Python."""
+    """Register a rule under one or more names. Inside, `PythonRaises` leaves the statement to Python.
+
+    A typed rule steps in for the forms that an earlier one of the same name refuses.
+    """
 
     def register(rule: Rule) -> Rule:
         @wraps(rule)
@@ -65,6 +72,9 @@ def numpy_rule(*names: str, samples: tuple[str, ...] = (), typed: bool = False) 
                 return build.leave(raised.reason)
 
         for name in names:
+            if name in _ENTRIES and typed:
+                _ENTRIES[name] = replace(_ENTRIES[name], otherwise=lower)
+                continue
             if name in _ENTRIES:
                 raise ValueError(f"two rules for {name}")
             _ENTRIES[name] = RuleEntry(name, lower, samples, typed)
