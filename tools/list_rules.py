@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from weft.numpy_rules.registry import all_rules
+from weft.numpy_rules.registry import all_rules, typed_rule
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "numpy.md"
 _TITLES = {
@@ -41,7 +41,7 @@ def page() -> str:
     for name, entry in all_rules().items():
         family, _, rest = name.partition(".")
         shown = f"np.{rest}" if family == "numpy" else f"{family}.{rest}"
-        if entry.otherwise is not None:
+        if not entry.typed and typed_rule(name) is not None:
             also.append(shown)
         if entry.typed:
             typed.append(shown)

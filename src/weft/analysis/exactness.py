@@ -25,6 +25,7 @@ from weft.ir.nodes import (
     Constant,
     Continue,
     Elementwise,
+    Listed,
     Loop,
     Map,
     MatMul,
@@ -115,7 +116,7 @@ class Exactness:
         match bundle:
             case str():
                 return not self.memory.roots(bundle).isdisjoint(self.containers)
-            case View(container=container):
+            case View(container=container) | Listed(view=View(container=container)):
                 return self.is_free(container)
             case Pack(items=items):
                 return any(self.is_free(item) for item in items)

@@ -16,7 +16,7 @@ from weft.codegen.expressions import emit_expr, index_text
 from weft.codegen.kernel import Kernel, bare
 from weft.ir.dtypes import PYTHON_NAMES, ScalarType
 from weft.ir.exprs import Const, Expr, Index, Op, Value
-from weft.ir.nodes import Bundle, Choice, Constant, Missing, Pack, Return, Site, SlotObject, Storage, View
+from weft.ir.nodes import Bundle, Choice, Constant, Listed, Missing, Pack, Return, Site, SlotObject, Storage, View
 from weft.support import abi
 
 
@@ -73,8 +73,10 @@ class Store:
                 return abi.Const(index)
             case SlotObject(slot=slot):
                 return abi.FromSlot(slot)
-            case Pack(items=items, is_list=is_list, cls=cls):
-                return self.sequence(items, is_list=is_list)._replace(cls=cls)
+            case Pack():
+                return self._pack(bundle)
+            case Listed():
+                return self._listed(bundle)
             case Choice():
                 return self._choice(bundle)
             case Missing():
@@ -85,6 +87,14 @@ class Store:
     def sequence(self, items: Iterable[Bundle], *, is_list: bool = False) -> abi.Sequence:
         """The same for several."""
         return abi.Sequence(tuple(self.recipe(item) for item in items), is_list)
+
+    def _pack(self, bundle: Pack) -> abi.Sequence:
+        items = tuple(self.recipe(item) for item in bundle.items)
+        return abi.Sequence(items, bundle.is_list, bundle.is_dict, bundle.share, bundle.cls)
+
+    def _listed(self, bundle: Listed) -> abi.ListOf:
+        array = self._array(bundle.view)
+        return abi.ListOf(array.out, _scalar_kind(bundle.type), bundle.share)
 
     def with_writebacks(self, recipe: abi.Recipe, writebacks: tuple[Bundle, ...]) -> abi.Recipe:
         """A recipe with the attributes that were assigned, in programs that do."""
@@ -104,7 +114,7 @@ class Store:
             self.kernel.line(line)
         return abi.Scalar(slot, _scalar_kind(expr.type))
 
-    def _array(self, view: View) -> abi.Recipe:
+    def _array(self, view: View) -> abi.Array:
         kernel, slot = self.kernel, self.slot()
         place = f"out[{slot}].a"
         kernel.line(f"{place}.data = {view_data(kernel, view)};")

@@ -33,7 +33,8 @@ class Host:
     """Calls the variants of one function.
 
     `in_python` takes the calls a variant leaves to Python from the start. `graph` is the one that is run, where that is
-    not what the compiler makes of the function: `verify=True` looks at it.
+    not what the compiler makes of the function: `verify=True` looks at it. `on_left` hears of exits at statements that
+    are not compiled.
     """
 
     def __init__(
@@ -47,6 +48,7 @@ class Host:
         graph: Program | None = None,
     ) -> None:
         self.function, self.stats = function, stats
+        self.on_left: Callable[[Exit, KernelInfo], None] | None = None
         self.dispatcher = Dispatcher(native, function, on_miss, in_python)
         if options.threads is not None:
             self.dispatcher.set_threads(options.threads)
@@ -92,7 +94,7 @@ class Host:
 
             if not holder:
                 holder.append(Resumer(self.function, info))
-            self._announce(info.exits[number])
+            self._announce(info.exits[number], info)
             # The calls stand here and not in a function of their own: a traceback has one frame of Weft's, not four.
             *callers, (innermost, given) = holder[0].frames(number, values, slots)
             result = innermost(*given)
@@ -102,9 +104,11 @@ class Host:
 
         return resume
 
-    def _announce(self, exit_: Exit) -> None:
+    def _announce(self, exit_: Exit, info: KernelInfo) -> None:
         """Say once that a branch runs in Python because something in it is not compiled."""
         _, found, reason = exit_.reason.partition(NOT_COMPILED)
+        if found and self.on_left is not None:
+            self.on_left(exit_, info)
         if not found or reason in self.stats.reasons:
             return
         self.stats.reasons.append(reason)

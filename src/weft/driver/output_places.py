@@ -17,6 +17,7 @@ from weft.ir.nodes import (
     Choice,
     Constant,
     Elementwise,
+    Listed,
     MatMul,
     Missing,
     Node,
@@ -148,6 +149,8 @@ class _Finder:
                 owner = self.places[slot]
                 if owner is not None:
                     yield from self.at(Place(owner.kind, owner.name, (*owner.path, *path)))
+            case Listed(view=view):
+                yield view
             case Constant() | Missing():
                 return
             case _:

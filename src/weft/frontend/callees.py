@@ -14,7 +14,9 @@ from typing import Any, cast
 
 import numpy as np
 
+from weft.frontend.comprehensions import builtin_of, is_expandable
 from weft.frontend.context import Activation, Lowering
+from weft.frontend.cutting import LOCAL
 from weft.frontend.expressions import lower_expression
 from weft.frontend.inputs import Namespace
 from weft.frontend.liveness import flow, local_names, names_read, parameters
@@ -208,9 +210,22 @@ def _inlined_calls(
     nested = _nested_names(tree)
     places: list[tuple[int, int]] = []
     for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and _is_user_function(ctx, node.func, names, env, local, nested):
+        if (isinstance(node, ast.Call) and _is_user_function(ctx, node.func, names, env, local, nested)) or (
+            isinstance(node, ast.Call | ast.ListComp) and is_expandable(node) and _is_builtin(ctx, node, names, local)
+        ):
             places.append((node.lineno, node.col_offset))
     return places
+
+
+def _is_builtin(ctx: Lowering, node: ast.Call | ast.ListComp, names: Namespace, local: frozenset[str]) -> bool:
+    """Whether the function that takes a generator is Python's own."""
+    if isinstance(node, ast.ListComp):
+        return True
+    assert isinstance(node.func, ast.Name)
+    if node.func.id in local:
+        return False
+    operand = ctx.inputs.lookup(names, node.func.id)
+    return isinstance(operand, Static) and operand.value is builtin_of(node)
 
 
 def _nested_names(tree: ast.FunctionDef | ast.Lambda) -> set[str]:
@@ -234,6 +249,8 @@ def _is_user_function(
         case ast.Lambda():
             return True
         case ast.Name(id=name):
+            if name == LOCAL:
+                return False
             if name in local and name not in env:
                 return name in nested
             operand = env.get(name) if name in local else ctx.inputs.lookup(names, name)

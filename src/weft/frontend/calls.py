@@ -16,15 +16,19 @@ import numpy as np
 from weft.frontend.branches import choose, split
 from weft.frontend.callees import Callee, activate, bind_arguments, find_callee, is_python_function
 from weft.frontend.context import Activation, LoopFrame, Lowering
+from weft.frontend.cutting import is_local_name
 from weft.frontend.expressions import binary, condition, lower_expression
+from weft.frontend.heap import contents, is_object, kept, resolved
 from weft.frontend.iteration import length, range_call
 from weft.frontend.liveness import statement_at
+from weft.frontend.objects import call_method, fixed_items
 from weft.ir.exprs import index
 from weft.ir.nodes import Carry, Region, While
-from weft.numpy_rules.registry import Rule, RuleEntry, rule_for, rule_named
+from weft.numpy_rules.registry import Rule, RuleEntry, rule_for, rule_named, typed_rule
 from weft.numpy_rules.scalars import as_index
 from weft.numpy_rules.values import (
     Array,
+    Dict,
     Function,
     Instance,
     Iteration,
@@ -32,9 +36,12 @@ from weft.numpy_rules.values import (
     Never,
     Operand,
     Range,
+    Ref,
     Scalar,
+    Slice,
     Static,
     Tuple,
+    Unbound,
 )
 from weft.support.errors import CompileError
 from weft.support.loops import prange
@@ -45,25 +52,38 @@ RESULT = "@return"
 
 def lower_call(ctx: Lowering, node: ast.Call) -> Operand:
     """A call in an expression."""
+    if is_local_name(node):
+        return _local(ctx, node)
     callee = lower_expression(ctx, node.func)
     args, keywords = _arguments(ctx, node)
     return split(ctx, callee, lambda item: _call(ctx, node, item, args, keywords))
+
+
+def _local(ctx: Lowering, node: ast.Call) -> Operand:
+    """What a local name is bound to, if anything: how a piece of a cut function gives it."""
+    (name,) = node.args
+    assert isinstance(name, ast.Constant)
+    return ctx.env.get(str(name.value), Unbound())
 
 
 def _arguments(ctx: Lowering, node: ast.Call) -> tuple[list[Operand], dict[str, Operand]]:
     args: list[Operand] = []
     for arg in node.args:
         if isinstance(arg, ast.Starred):
-            inner = lower_expression(ctx, arg.value)
-            if not isinstance(inner, Tuple):
-                raise ctx.error(arg, "E150", "only tuples of known length can be unpacked into a call")
-            args += inner.items
+            inner = fixed_items(ctx, lower_expression(ctx, arg.value))
+            if inner is None:
+                raise ctx.error(arg, "E150", "only what has a known length can be unpacked into a call")
+            args += inner
         else:
             args.append(lower_expression(ctx, arg))
     keywords: dict[str, Operand] = {}
     for keyword in node.keywords:
         if keyword.arg is None:
-            raise ctx.error(keyword.value, "E151", "'**' in a call is not compiled", "write the keywords out")
+            inner = contents(ctx, lower_expression(ctx, keyword.value))
+            if not isinstance(inner, Dict) or not all(isinstance(key, str) for key in inner.keys):
+                raise ctx.error(keyword.value, "E151", "'**' is compiled for dicts with known keys only")
+            keywords.update(zip(inner.keys, inner.items, strict=True))
+            continue
         keywords[keyword.arg] = lower_expression(ctx, keyword.value)
     return args, keywords
 
@@ -75,6 +95,10 @@ def _call(ctx: Lowering, node: ast.Call, callee: Operand, args: list[Operand], k
         case Static(value=value):
             return _call_static(ctx, node, value, args, keywords)
         case Method(owner=owner, name=name):
+            if isinstance(owner, Ref | Tuple | Dict) or (isinstance(owner, Static) and isinstance(owner.value, str)):
+                result = None if keywords else call_method(ctx, owner, name, args)
+                if result is not None:
+                    return result
             return split(ctx, owner, lambda item: _call_method(ctx, node, item, name, args, keywords))
         case Function() | Instance():
             raise ctx.error(node, "E152", "this call is not compiled here", "give its result a name of its own first")
@@ -85,6 +109,9 @@ def _call(ctx: Lowering, node: ast.Call, callee: Operand, args: list[Operand], k
 def _call_static(
     ctx: Lowering, node: ast.Call, target: Any, args: list[Operand], keywords: dict[str, Operand]
 ) -> Operand:
+    if target is slice and 1 <= len(args) <= 3 and not keywords:
+        none = Static(None)
+        return Slice(none, args[0], none) if len(args) == 1 else Slice(*args, *[none] * (3 - len(args)))
     special = _iteration_call(ctx, target, args, keywords)
     if special is not None:
         return special
@@ -119,10 +146,8 @@ def _iteration_call(ctx: Lowering, target: Any, args: list[Operand], keywords: d
             return ctx.build.leave("an integer is required")
         return Iteration("enumerate", (args[0],), ctx.build.bounded(first))
     if target is zip and not keywords:
-        return Iteration("zip", tuple(args)) if args else Tuple(())
+        return Iteration("zip", tuple(args))
     if target is reversed and len(args) == 1:
-        if isinstance(args[0], Tuple):
-            return Tuple(args[0].items[::-1])
         return Iteration("reversed", (args[0],))
     if target is len and len(args) == 1 and isinstance(args[0], Range):
         return Scalar(length(ctx, args[0]))
@@ -145,11 +170,12 @@ def apply_rule(
 ) -> Operand:
     """Bind the operands to the rule's parameters and apply it, once per alternative of a choice."""
     signature = inspect.signature(entry.lower)
-    lower = entry.lower
+    other = None if entry.typed else typed_rule(entry.name)
+    lower, otherwise = entry.lower, other and other.lower
     try:
         signature.bind(ctx.build, *args, **keywords)
     except TypeError as problem:
-        lower = entry.otherwise
+        lower = otherwise
         known = ", ".join(list(signature.parameters)[1:])
         unknown = next((name for name in keywords if name not in signature.parameters), None)
         what = f"keyword '{unknown}'" if unknown else "this form"
@@ -160,10 +186,10 @@ def apply_rule(
     def apply(position: int, done: list[Operand]) -> Operand:
         if position == len(values):
             named = dict(zip(keywords, done[len(args) :], strict=True))
-            return _lowered(ctx, lower, entry.otherwise, done[: len(args)], named)
+            return _lowered(ctx, lower, otherwise, done[: len(args)], named)
         return split(ctx, values[position], lambda item: apply(position + 1, [*done, item]))
 
-    values = [*args, *keywords.values()]
+    values = [resolved(ctx, value) for value in (*args, *keywords.values())]
     return apply(0, [])
 
 
@@ -204,6 +230,8 @@ def is_inlined_call(ctx: Lowering, node: ast.expr) -> bool:
 
 def lower_inlined(ctx: Lowering, node: ast.Call) -> Operand:
     """The call of a Python function, lowered in place."""
+    if is_local_name(node):
+        return _local(ctx, node)
     with ctx.at(node):
         operand = lower_expression(ctx, node.func)
         if isinstance(operand, Static) and not is_python_function(operand.value):
@@ -224,10 +252,11 @@ def lower_inlined(ctx: Lowering, node: ast.Call) -> Operand:
 
 def _inline(ctx: Lowering, callee: Callee, env: dict[str, Operand]) -> Operand:
     caller = ctx.activation
-    attributes = {key: operand for key, operand in caller.env.items() if _is_attribute(key)}
-    activation = activate(ctx, callee, {**env, **attributes})
-    statement = caller.after[caller.path] - _targets(caller)
-    caller.frame = ctx.frame(caller, statement)
+    given = {name: kept(ctx, operand) for name, operand in env.items()}
+    attributes = {key: operand for key, operand in caller.env.items() if _travels(key)}
+    activation = activate(ctx, callee, {**given, **attributes})
+    caller.waiting = caller.after[caller.path] - _targets(caller)
+    caller.frame = ctx.frame(caller, caller.waiting)
     ctx.activations.append(activation)
     try:
         result = _straight(ctx, activation) if _is_straight(activation.tree) else _looped(ctx, activation)
@@ -235,14 +264,15 @@ def _inline(ctx: Lowering, callee: Callee, env: dict[str, Operand]) -> Operand:
         ctx.activations.pop()
         caller.frame = None
     for key, operand in activation.env.items():
-        if _is_attribute(key):
+        if _travels(key):
             caller.env[key] = operand
     ctx.build.dirty = True
     return result
 
 
-def _is_attribute(key: str) -> bool:
-    return key.startswith("@") and key[1].isdigit()
+def _travels(key: str) -> bool:
+    """Whether a key stands for something all calls see: an attribute, or what is in a list or dict."""
+    return is_object(key) or (key.startswith("@") and key[1].isdigit())
 
 
 def _targets(caller: Activation) -> frozenset[str]:
@@ -284,7 +314,7 @@ def _looped(ctx: Lowering, activation: Activation) -> Operand:
     def make(carries: tuple[Carry, ...], region: Region) -> None:
         build.emit(While(carries=carries, body=region, id=build.new_id(), span=build.span))
 
-    names = [RESULT, *sorted(key for key in activation.env if _is_attribute(key))]
+    names = [RESULT, *sorted(key for key in activation.env if _travels(key))]
     lower_carried(ctx, names, body, make, is_call=True)
     return activation.env[RESULT]
 

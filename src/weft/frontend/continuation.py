@@ -45,6 +45,7 @@ from weft.frontend.liveness import StatementPath, blocks, local_names, own_nodes
 
 # ("range", start, stop, step)         what is left of a range
 # ("items", obj, first, count, step)   obj[first + j * step] for j < count
+# ("list", obj, first)                 a list from a position on, which may grow meanwhile
 # ("enumerate", first_number, rest)    pairs, numbered from first_number
 # ("zip", rest, ...)                   tuples
 # ("map", ((lo, hi, step), ...), next) weft.map from the flat (row-major) position `next`; plain ints for one range
@@ -78,6 +79,10 @@ def iterate(rest: Rest) -> Iterator[Any]:
     match rest:
         case ("range", start, stop, step):
             return iter(range(start, stop, step))
+        case ("list", obj, first):
+            items = iter(obj)
+            items.__setstate__(first)
+            return items
         case ("items", obj, first, count, step):
             return (obj[first + number * step] for number in range(count))
         case ("enumerate", first_number, inner):

@@ -15,14 +15,14 @@ containers), `passed` lists what one path hands over.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from weft.ir.dtypes import PY_INT, DType, ScalarType
 from weft.ir.exprs import Expr, Index, Value, const, const_index, index
 from weft.ir.nodes import NOTHING, Container, Layout, Storage, View, full_view
 from weft.numpy_rules.builder import Builder
-from weft.numpy_rules.values import Array, Either, Never, Operand, Scalar, Tuple
+from weft.numpy_rules.values import Array, Dict, Either, Never, Operand, Scalar, Tuple
 
 MAX_ALTERNATIVES = 4
 _ONE = const_index(1)
@@ -53,11 +53,16 @@ class PassArray:
 
 @dataclass(frozen=True, slots=True)
 class PassTuple:
-    """A tuple or list, item by item; `cls` is the class of a named tuple."""
+    """A tuple, list or (with keys) dict, item by item; `cls` is the class of a named tuple."""
 
     items: tuple[Template, ...]
     is_list: bool
+    keys: tuple[object, ...] | None = None
     cls: type | None = None
+
+    def operand(self, items: tuple[Operand, ...]) -> Operand:
+        """The operand of these items."""
+        return Tuple(items, self.is_list, self.cls) if self.keys is None else Dict(self.keys, items)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,9 +118,9 @@ def _merge_plain(left: Template, operand: Operand) -> Template:
         return PassArray(generic.dtype, ones, tuple(dict.fromkeys((*generic.sources, *other.sources))))
     if isinstance(generic, PassScalar) and generic == other:
         return generic
-    if isinstance(generic, PassTuple) and isinstance(operand, Tuple) and _same_length(generic, operand):
+    if isinstance(generic, PassTuple) and isinstance(operand, Tuple | Dict) and _same_places(generic, operand):
         items = zip(generic.items, operand.items, strict=True)
-        return PassTuple(tuple(merge(a, b) for a, b in items), generic.is_list, generic.cls)
+        return replace(generic, items=tuple(merge(a, b) for a, b in items))
     return PassChoice((_settled(left), _settled(Same(operand))))
 
 
@@ -123,8 +128,15 @@ def _same_kind(left: PassArray, right: PassArray) -> bool:
     return left.dtype is right.dtype and len(left.ones) == len(right.ones)
 
 
-def _same_length(left: PassTuple, right: Tuple) -> bool:
-    return len(left.items) == len(right.items) and (left.is_list, left.cls) == (right.is_list, right.cls)
+def _same_places(left: PassTuple, right: Tuple | Dict) -> bool:
+    if isinstance(right, Dict):
+        return left.keys is not None and list(map(_typed, left.keys)) == list(map(_typed, right.keys))
+    kind = (left.is_list, left.cls, len(left.items))
+    return left.keys is None and kind == (right.is_list, right.cls, len(right.items))
+
+
+def _typed(key: object) -> tuple[type, object]:
+    return type(key), key
 
 
 def _generic(operand: Operand) -> Template:
@@ -137,7 +149,9 @@ def _generic(operand: Operand) -> Template:
         case Array():
             return PassArray(operand.dtype, tuple(e is _ONE for e in operand.shape), (operand.view.container,))
         case Tuple(items=items, is_list=is_list, cls=cls):
-            return PassTuple(tuple(Same(item) for item in items), is_list, cls)
+            return PassTuple(tuple(Same(item) for item in items), is_list, cls=cls)
+        case Dict(keys=keys, items=items):
+            return PassTuple(tuple(Same(item) for item in items), is_list=False, keys=keys)
         case _:
             return Same(operand)
 
@@ -146,7 +160,9 @@ def settle(operand: Operand) -> Template:
     """The template that passes all of an operand that lives inside a region."""
     match operand:
         case Tuple(items=items, is_list=is_list, cls=cls):
-            return PassTuple(tuple(settle(item) for item in items), is_list, cls)
+            return PassTuple(tuple(settle(item) for item in items), is_list, cls=cls)
+        case Dict(keys=keys, items=items):
+            return PassTuple(tuple(settle(item) for item in items), is_list=False, keys=keys)
         case Either(items=items):
             return PassChoice(tuple(settle(item) for item in items))
         case _:
@@ -163,6 +179,8 @@ def same_form(left: Template, right: Template) -> bool:
     match left, right:
         case PassArray(), PassArray():
             return left.dtype is right.dtype and left.ones == right.ones
+        case (PassTuple(), PassTuple()) if left.is_list != right.is_list or left.keys != right.keys:
+            return False
         case (PassTuple(), PassTuple()) | (PassChoice(), PassChoice()):
             return len(left.items) == len(right.items) and all(map(same_form, left.items, right.items))
         case _:
@@ -194,9 +212,9 @@ def targets(build: Builder, template: Template, name: str) -> tuple[Operand, lis
         case PassArray():
             container = _ref(build, template, name)
             return Array(full_view(container), template.dtype), [container.name]
-        case PassTuple(items=items, is_list=is_list, cls=cls):
+        case PassTuple(items=items):
             parts = [targets(build, item, f"{name}{number}") for number, item in enumerate(items)]
-            return Tuple(tuple(part[0] for part in parts), is_list, cls), [t for part in parts for t in part[1]]
+            return template.operand(tuple(part[0] for part in parts)), [t for part in parts for t in part[1]]
         case PassChoice(items=items):
             tag = build.value(f"{name}_is", PY_INT, low=0, high=len(items) - 1)
             parts = [targets(build, item, name) for item in items]
@@ -227,7 +245,7 @@ def passed(build: Builder, template: Template, operand: Operand) -> list[Expr | 
         case PassArray():
             return [operand.view if isinstance(operand, Array) else _no_array(template)]
         case PassTuple(items=items):
-            parts = operand.items if isinstance(operand, Tuple) else (Never(),) * len(items)
+            parts = operand.items if isinstance(operand, Tuple | Dict) else (Never(),) * len(items)
             return [x for item, part in zip(items, parts, strict=True) for x in passed(build, item, part)]
         case PassChoice(items=items):
             return _passed_choice(build, items, operand)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, TypeAlias
 
-from weft.ir.dtypes import DType
+from weft.ir.dtypes import DType, ScalarType
 from weft.ir.exprs import Expr, Index, Value, const_index
 from weft.support.abi import ArgSpec, FunctionRef, Slot, WarnSite, WriteBack
 from weft.support.spans import Span
@@ -144,11 +144,27 @@ class SlotObject:
 
 @dataclass(frozen=True, slots=True)
 class Pack:
-    """A tuple (or list) of bundles; of a named tuple, `cls` is the number of its class among the constants."""
+    """A tuple of bundles, or a list, or a dict of keys and values in turn.
+
+    Where a list or dict may be met in several places, `share` is its number: all packs of one exit with that number are
+    one object (and say the same). 0 is an object met here only. Of a named tuple, `cls` is the number of its class
+    among the constants.
+    """
 
     items: tuple[Bundle, ...]
     is_list: bool = False
+    is_dict: bool = False
+    share: int = 0
     cls: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A list of the elements of a view of one axis, as scalars of a type; `share` as for a pack."""
+
+    view: View
+    type: ScalarType
+    share: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +180,7 @@ class Missing:
     """A name without a value."""
 
 
-Bundle: TypeAlias = Expr | View | Constant | SlotObject | Pack | Choice | Missing
+Bundle: TypeAlias = Expr | View | Constant | SlotObject | Pack | Listed | Choice | Missing
 
 
 # ---- nodes ----------------------------------------------------------------------------------------------------------

@@ -36,6 +36,7 @@ from weft.ir.nodes import (
     Elementwise,
     Guard,
     Let,
+    Listed,
     Loop,
     Map,
     MatMul,
@@ -310,8 +311,11 @@ class _ExprPrinter:
                 return f"slot {slot}"
             case Pack(items=items, cls=cls) if cls >= 0:
                 return f"named {cls} ({self.bundles(items)})"
-            case Pack(items=items, is_list=is_list):
-                return f"{'list' if is_list else 'tuple'}({self.bundles(items)})"
+            case Pack(items=items, share=share):
+                kind = "dict" if bundle.is_dict else "list" if bundle.is_list else "tuple"
+                return f"{kind}{f' {share} ' if share else ''}({self.bundles(items)})"
+            case Listed(view=view, type=type_, share=share):
+                return f"listed {share} {type_.text} {self.view(view)}"
             case Choice(tag=tag, items=items):
                 return f"choice {self.expr(tag)} ({self.bundles(items)})"
             case Missing():

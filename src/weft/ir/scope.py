@@ -20,6 +20,7 @@ from weft.ir.nodes import (
     Choice,
     Constant,
     Container,
+    Listed,
     Memlet,
     Missing,
     Node,
@@ -220,6 +221,10 @@ class Scope:
                 self.view(bundle)
                 if leaves:
                     self.stays(bundle)
+            case Listed(view=view, type=type_):
+                self.require(view.rank == 1, "a list is made of an array of one axis")
+                self.stays(view)
+                self.require(self.view(view).dtype is type_.dtype, f"a list of {type_.text} of another element type")
             case _:
                 self.use(bundle)
 

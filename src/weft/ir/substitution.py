@@ -27,6 +27,7 @@ from weft.ir.nodes import (
     Elements,
     Elementwise,
     Guard,
+    Listed,
     Loop,
     Map,
     MatMul,
@@ -150,6 +151,8 @@ class Substitution:
                 return self.view(bundle)
             case Pack():
                 return _updated(bundle, items=_each(self.bundle, bundle.items))
+            case Listed():
+                return _updated(bundle, view=self.view(bundle.view))
             case Choice():
                 return _updated(bundle, tag=self.expr(bundle.tag), items=_each(self.bundle, bundle.items))
             case Constant() | SlotObject() | Missing():

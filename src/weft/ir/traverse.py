@@ -17,6 +17,7 @@ from weft.ir.nodes import (
     Elements,
     Elementwise,
     Guard,
+    Listed,
     Loop,
     Map,
     MatMul,
@@ -62,6 +63,8 @@ def bundle_views(bundle: Bundle) -> Iterator[View]:
     match bundle:
         case View():
             yield bundle
+        case Listed(view=view):
+            yield view
         case Pack(items=items) | Choice(items=items):
             for item in items:
                 yield from bundle_views(item)
@@ -74,6 +77,8 @@ def bundle_values(bundle: Bundle) -> Iterator[Value]:
     match bundle:
         case View():
             yield from view_values(bundle)
+        case Listed(view=view):
+            yield from view_values(view)
         case Pack(items=items):
             for item in items:
                 yield from bundle_values(item)

@@ -11,7 +11,7 @@ It is filled by the explicit list of families and read-only after.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache, wraps
 from importlib import import_module
 from types import MappingProxyType
@@ -26,19 +26,16 @@ Rule: TypeAlias = Callable[..., Operand]
 
 @dataclass(frozen=True, slots=True)
 class RuleEntry:
-    """A rule with its name and the calls that test it; `typed` ones call NumPy's own function.
-
-    `otherwise` does so for forms of the call that `lower` refuses.
-    """
+    """A rule with its name and the calls that test it; `typed` ones call NumPy's own function."""
 
     name: str
     lower: Rule
     samples: tuple[str, ...]
     typed: bool = False
-    otherwise: Rule | None = None
 
 
 _ENTRIES: dict[str, RuleEntry] = {}
+_TYPED: dict[str, RuleEntry] = {}  # calls of NumPy itself, for what has no other rule
 _FAMILIES = (
     "array_attributes",
     "creation",
@@ -46,22 +43,21 @@ _FAMILIES = (
     "joining",
     "math_functions",
     "moments",
+    "picking",
+    "placing",
     "products",
     "python_functions",
     "reductions",
     "sequences",
     "shapes",
     "type_conversions",
+    "typed_functions",
     "ufuncs",
-    "typed_functions",  # last: it also takes what others refuse
 )
 
 
 def numpy_rule(*names: str, samples: tuple[str, ...] = (), typed: bool = False) -> Callable[[Rule], Rule]:
-    """Register a rule under one or more names. Inside, `PythonRaises` leaves the statement to Python.
-
-    A typed rule steps in for the forms that an earlier one of the same name refuses.
-    """
+    """Register a rule under one or more names. Inside, `PythonRaises` leaves the statement to Python."""
 
     def register(rule: Rule) -> Rule:
         @wraps(rule)
@@ -72,12 +68,10 @@ def numpy_rule(*names: str, samples: tuple[str, ...] = (), typed: bool = False) 
                 return build.leave(raised.reason)
 
         for name in names:
-            if name in _ENTRIES and typed:
-                _ENTRIES[name] = replace(_ENTRIES[name], otherwise=lower)
-                continue
-            if name in _ENTRIES:
+            table = _TYPED if typed else _ENTRIES
+            if name in table:
                 raise ValueError(f"two rules for {name}")
-            _ENTRIES[name] = RuleEntry(name, lower, samples, typed)
+            table[name] = RuleEntry(name, lower, samples, typed)
         return rule
 
     return register
@@ -88,7 +82,7 @@ def all_rules() -> MappingProxyType[str, RuleEntry]:
     """Every rule by name."""
     for family in _FAMILIES:
         import_module(f"weft.numpy_rules.{family}")
-    return MappingProxyType(_ENTRIES)
+    return MappingProxyType({**_TYPED, **_ENTRIES})
 
 
 @cache
@@ -115,6 +109,12 @@ def rule_for(target: object) -> RuleEntry | None:
     """The rule for a function object, under whatever name the program knows it."""
     name = _names_by_object().get(id(target))
     return all_rules()[name] if name else None
+
+
+def typed_rule(name: str) -> RuleEntry | None:
+    """The rule that calls NumPy itself, for a form of a function that the other rule does not take."""
+    all_rules()
+    return _TYPED.get(name)
 
 
 def rule_named(name: str) -> RuleEntry | None:

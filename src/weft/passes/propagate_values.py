@@ -35,6 +35,7 @@ from weft.ir.nodes import (
     Continue,
     Guard,
     Let,
+    Listed,
     Loop,
     Map,
     Node,
@@ -85,6 +86,8 @@ class _Here(Folding):
 
     def bundle(self, bundle: Bundle) -> Bundle:
         """What leaves the program."""
+        if isinstance(bundle, Listed):
+            return replace(bundle, view=self._kept(bundle.view))
         return self._kept(bundle) if isinstance(bundle, View) else Folding.bundle(self, bundle)
 
     def _kept(self, view: View) -> View:

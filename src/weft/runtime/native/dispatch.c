@@ -122,8 +122,9 @@ static PyObject *finish_exit(dispatcher *self, const variant *v, int code, call_
     if (code == WEFT_NO_MEMORY) return PyErr_NoMemory();
     if (code < 0 || code >= v->exit_count)
         return PyErr_Format(PyExc_SystemError, "a compiled kernel left through exit %d of %d", code, v->exit_count);
-    decoder d = {v, frame, state, v->recipes + v->exits[code].recipe_start, 0};
+    decoder d = {v, frame, state, v->recipes + v->exits[code].recipe_start, 0, NULL};
     PyObject *decoded = decode(&d);
+    if (d.shared) Py_DecRef(d.shared);
     if (!decoded) return NULL;
     if (state->warnings_count && raise_warnings(v, state) < 0) {
         Py_DecRef(decoded);

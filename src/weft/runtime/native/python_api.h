@@ -57,6 +57,8 @@ Py_ssize_t PyTuple_Size(PyObject *);
 PyObject *PyList_New(Py_ssize_t);
 int PyList_SetItem(PyObject *, Py_ssize_t, PyObject *);
 int PyList_Append(PyObject *, PyObject *);
+PyObject *PyDict_New(void);
+int PyDict_SetItem(PyObject *, PyObject *, PyObject *);
 PyObject *PyDict_GetItemWithError(PyObject *, PyObject *);
 PyObject *PyCell_Get(PyObject *);
 char *PyBytes_AsString(PyObject *);
