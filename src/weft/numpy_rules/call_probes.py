@@ -23,6 +23,7 @@ import numpy as np
 from weft.ir.exprs import Index, const_index
 from weft.support.numpy_calls import NUMPY_ERRORS, flatten
 
+_AnyArray: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 _EXTENTS = ((11, 13, 17, 19, 23, 29), (34, 31, 27, 22, 18, 14))  # the larger one becomes the smaller one
 _INTS = ((2, 5, 8), (4, 9, 3))  # below all extents, so that they may be indices
 _SMALL = (3, 2, 1)  # what np.cross and the like take
@@ -199,8 +200,8 @@ def _try(function: Callable[..., Any], args: Sequence[Probe], keywords: Mapping[
 
 def _require_fresh(results: Sequence[Any], given: Sequence[Any]) -> None:
     """Arrays of the result have memory of their own: none of an argument, of each other, or of nobody."""
-    arrays = [result for result in results if isinstance(result, np.ndarray)]
-    others = [argument for argument in given if isinstance(argument, np.ndarray)]
+    arrays = [cast("_AnyArray", result) for result in results if isinstance(result, np.ndarray)]
+    others = [cast("_AnyArray", argument) for argument in given if isinstance(argument, np.ndarray)]
     for number, array in enumerate(arrays):
         shared = any(np.shares_memory(array, other) for other in (*arrays[:number], *others))
         if shared or not array.flags.writeable:
@@ -254,7 +255,7 @@ def _answer(first: Any, second: Any, sizes: tuple[_Sizes, _Sizes]) -> Answer:
     if type(first) is np.ndarray:
         return _array_answer(first, second, sizes)
     kind = cast("type[Any]", type(first))
-    if issubclass(kind, np.generic) or kind in (bool, int, float, complex):
+    if kind in (bool, int, float, complex) or isinstance(first, np.generic):
         return NumberAnswer(kind)
     raise Unfit(f"gives {_article(kind.__name__)}")
 
