@@ -48,7 +48,6 @@ from weft.numpy_rules.values import (
     Never,
     Operand,
     Ref,
-    Scalar,
     Static,
     Tuple,
     Unbound,

@@ -411,30 +411,25 @@ def _recipe_to_json(recipe: Recipe) -> list[Any]:
             return ["unbound"]
 
 
+_PLAIN_RECIPES = {
+    "const": Const, "slot": FromSlot, "scalar": Scalar, "array": Array, "list of": ListOf, "unbound": Unbound,
+}  # fmt: skip
+
+
 def _recipe_from_json(data: list[Any]) -> Recipe:
-    rest = data[1:]
-    match data[0]:
-        case "const":
-            return Const(*rest)
-        case "slot":
-            return FromSlot(*rest)
-        case "scalar":
-            return Scalar(*rest)
-        case "array":
-            return Array(*rest)
+    kind, *rest = data
+    if kind in _PLAIN_RECIPES:
+        return _PLAIN_RECIPES[kind](*rest)
+    match kind:
         case "named":
             return Sequence(tuple(map(_recipe_from_json, rest[1:])), cls=rest[0])
         case "tuple" | "list" | "dict":
-            return Sequence(tuple(map(_recipe_from_json, rest)), data[0] == "list", data[0] == "dict")
+            return Sequence(tuple(map(_recipe_from_json, rest)), kind == "list", kind == "dict")
         case "shared":
             inner = _recipe_from_json(rest[1])
             assert isinstance(inner, Sequence)
             return inner._replace(share=rest[0])
-        case "list of":
-            return ListOf(*rest)
         case "union":
             return Union(rest[0], tuple(_recipe_from_json(item) for item in rest[1:]))
-        case "unbound":
-            return Unbound()
         case other:
             raise ValueError(f"unknown recipe {other!r}")
