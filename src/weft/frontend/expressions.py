@@ -9,6 +9,7 @@ from typing import Any
 from weft.frontend.attributes import attribute, call_rule
 from weft.frontend.branches import bound, choose, split
 from weft.frontend.context import Lowering
+from weft.frontend.growing import read_item
 from weft.frontend.heap import contents, kept, resolved
 from weft.frontend.objects import (
     constant_key,
@@ -30,6 +31,7 @@ from weft.numpy_rules.values import (
     Array,
     Dict,
     Function,
+    Growing,
     Instance,
     Never,
     Operand,
@@ -257,6 +259,8 @@ def _truth(ctx: Lowering, operand: Operand) -> Operand:
             return Scalar(const(bool(value), NP_BOOL))
         case Tuple(items=items) | Dict(items=items):
             return Scalar(const(bool(items), NP_BOOL))
+        case Growing(count=count):
+            return Scalar(op("greater", (count, index(0)), NP_BOOL))
         case Function() | Instance() if not hasattr(getattr(operand, "cls", None), "__bool__"):
             return Scalar(const(True, NP_BOOL))
         case Never():
@@ -413,6 +417,8 @@ def _subscript_plain(ctx: Lowering, owner: Operand, key: Operand) -> Operand:
             return sequence_item(ctx, owner, key)
         case Dict():
             return dict_item(ctx, owner, key)
+        case Growing():
+            return read_item(ctx, owner, key)
         case Static(value=value) if is_weft_map(value):
             return map_domain(ctx, key)
         case Never():

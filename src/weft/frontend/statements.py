@@ -18,7 +18,7 @@ from weft.frontend.inputs import static_operand
 from weft.frontend.iteration import element
 from weft.frontend.joins import Template
 from weft.frontend.liveness import Names
-from weft.frontend.objects import augment_object, change_item
+from weft.frontend.objects import augment_object, change_item, delete_item
 from weft.frontend.stores import store_item, store_value
 from weft.ir.exprs import Const, Expr, const_index
 from weft.ir.nodes import Bundle, Missing, Return
@@ -30,6 +30,7 @@ from weft.numpy_rules.values import (
     Array,
     Dict,
     Either,
+    Growing,
     Instance,
     Never,
     Operand,
@@ -169,12 +170,17 @@ def _annotated(ctx: Lowering, stmt: ast.AnnAssign) -> bool:
 
 
 def _delete(ctx: Lowering, stmt: ast.Delete) -> bool:
-    names = [target for target in stmt.targets if isinstance(target, ast.Name)]
-    if len(names) < len(stmt.targets):
+    if len(stmt.targets) > 1 and not all(isinstance(target, ast.Name) for target in stmt.targets):
         raise _not_compiled(ctx, stmt)
-    for name in names:
-        lower_expression(ctx, ast.copy_location(ast.Name(name.id, ast.Load()), name))
-        ctx.env[name.id] = Unbound()
+    for target in stmt.targets:
+        match target:
+            case ast.Name(id=name):
+                lower_expression(ctx, ast.copy_location(ast.Name(name, ast.Load()), target))
+                ctx.env[name] = Unbound()
+            case ast.Subscript(value=owner, slice=key):
+                delete_item(ctx, lower_expression(ctx, owner), lower_expression(ctx, key))
+            case _:
+                raise _not_compiled(ctx, stmt)
     return True
 
 
@@ -273,6 +279,9 @@ def _items(ctx: Lowering, target: ast.expr, operand: Operand, elts: list[ast.exp
         return list(operand.items)
     if isinstance(operand, Dict):
         return [static_operand(key) for key in operand.keys]
+    if isinstance(operand, Growing) and not any(isinstance(elt, ast.Starred) for elt in elts):
+        ctx.build.guard_equal(operand.count, const_index(len(elts)), "wrong number of values to unpack")
+        return [element(ctx, operand, const_index(number)) for number in range(len(elts))]
     if isinstance(operand, Array) and operand.rank > 0 and not any(isinstance(elt, ast.Starred) for elt in elts):
         count = const_index(len(elts))
         ctx.build.guard_equal(operand.shape[0], count, "wrong number of values to unpack")

@@ -40,6 +40,10 @@ class Builder(Guards):
             expr = op("cast", (expr,), PY_INT)
         return index(self.let(expr, name, low=low, high=high))
 
+    def loop_variable(self, name: str, start: Index, stop: Index) -> Value:
+        """A variable that counts from `start` up to `stop`, with these bounds."""
+        return Value(self.new_id(), name, PY_INT, None, None, start, stop - 1)
+
     def select_index(self, tag: Expr, number: int, chosen: Expr, other: Expr) -> Expr:
         """`chosen if tag == number else other`, for integers."""
         return op("select", (op("equal", (tag, const_index(number)), NP_BOOL), chosen, other), PY_INT)
