@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from weft.frontend.branches import emit_branch, join_all, split
 from weft.frontend.callees import nested_function
@@ -20,7 +21,7 @@ from weft.frontend.joins import Template
 from weft.frontend.liveness import Names
 from weft.frontend.objects import augment_object, change_item, delete_item
 from weft.frontend.stores import store_item, store_value
-from weft.ir.exprs import Const, Expr, const_index
+from weft.ir.exprs import Const, Expr, Index, Value, const_index
 from weft.ir.nodes import Bundle, Missing, Return
 from weft.numpy_rules.elementwise import apply_ufunc
 from weft.numpy_rules.guards import Scope
@@ -74,26 +75,41 @@ def lower_statement(ctx: Lowering, stmt: ast.stmt, path: Path) -> bool:
         return unreachable(ctx)
 
 
-State = tuple[int, int, dict[str, Operand], int, int, list[Callable[[], Bundle]], int, int]
+@dataclass(frozen=True, slots=True)
+class State:
+    """Where lowering stands, so that what follows can be undone."""
+
+    nodes: int
+    conditions: set[Expr]
+    nonnegative: list[Index]
+    bounded: set[Value]
+    env: dict[str, Operand]
+    rests: list[Callable[[], Bundle]]
+    depth: int
+    counts: tuple[int, int, int]  # regions, loops and calls that are open
+    arms: int
 
 
 def saved_state(ctx: Lowering) -> State:
-    """Where lowering stands, so that what follows can be undone."""
-    build, activation = ctx.build, ctx.activation
-    open_, calls = len(build.scopes), len(ctx.activations)
-    return (
-        len(build.scope.nodes), open_, dict(ctx.env), len(ctx.loops), calls, list(activation.rests),
-        activation.depth, ctx.arms,
+    """Where lowering stands now."""
+    scope, activation = ctx.build.scope, ctx.activation
+    return State(
+        len(scope.nodes), set(scope.conditions), list(scope.nonnegative), set(scope.bounded), dict(ctx.env),
+        list(activation.rests), activation.depth, (len(ctx.build.scopes), len(ctx.loops), len(ctx.activations)),
+        ctx.arms,
     )  # fmt: skip
 
 
 def restore_state(ctx: Lowering, state: State) -> None:
     """Undo what was lowered since: only what the ledger holds stays, to be pruned at the end."""
-    count, open_, env, loops, calls, rests, depth, ctx.arms = state
-    del ctx.activations[calls:], ctx.build.scopes[open_:]
-    activation = ctx.activation
-    del ctx.build.scope.nodes[count:], ctx.loops[loops:]
-    activation.env, activation.rests, activation.depth = dict(env), list(rests), depth
+    regions, loops, calls = state.counts
+    del ctx.activations[calls:], ctx.build.scopes[regions:], ctx.loops[loops:]
+    scope, activation = ctx.build.scope, ctx.activation
+    del scope.nodes[state.nodes :]
+    scope.conditions, scope.nonnegative = set(state.conditions), list(state.nonnegative)
+    scope.bounded = set(state.bounded)
+    activation.env, activation.rests, activation.depth = dict(state.env), list(state.rests), state.depth
+    ctx.arms = state.arms
 
 
 def _lower_statement(ctx: Lowering, stmt: ast.stmt, path: Path) -> bool:
