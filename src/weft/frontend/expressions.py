@@ -13,6 +13,7 @@ from weft.frontend.growing import read_item
 from weft.frontend.heap import contents, kept, resolved
 from weft.frontend.objects import (
     constant_key,
+    constant_of,
     dict_item,
     fixed_items,
     is_constant_int,
@@ -55,7 +56,7 @@ _COMPARE: dict[type[ast.cmpop], str] = {
 }  # fmt: skip
 NP_FLOAT64 = ScalarType(DType.FLOAT64)
 _KINDS: dict[type[ast.expr], str] = {
-    ast.JoinedStr: "f-strings", ast.Set: "sets", ast.ListComp: "list comprehensions",
+    ast.Set: "sets", ast.ListComp: "list comprehensions",
     ast.DictComp: "dict comprehensions", ast.SetComp: "set comprehensions", ast.GeneratorExp: "generator expressions",
     ast.Await: "coroutines", ast.Yield: "generators", ast.YieldFrom: "generators", ast.Starred: "starred expressions",
 }  # fmt: skip
@@ -386,6 +387,23 @@ def _dict(ctx: Lowering, node: ast.Dict) -> Operand:
     return Dict(tuple(found), tuple(found.values()))
 
 
+def _text(ctx: Lowering, node: ast.JoinedStr) -> Operand:
+    """An f-string of what is known now."""
+    parts: list[str] = []
+    for value in node.values:
+        if isinstance(value, ast.Constant):
+            parts.append(str(value.value))
+            continue
+        assert isinstance(value, ast.FormattedValue)
+        known, shown = constant_of(ctx, lower_expression(ctx, value.value))
+        spec = _text(ctx, value.format_spec) if isinstance(value.format_spec, ast.JoinedStr) else Static("")
+        if not known or not isinstance(spec, Static):
+            raise ctx.error(node, "E100", "f-strings of values are not compiled", "move it out of the program")
+        shown = {-1: lambda x: x, 115: str, 114: repr, 97: ascii}[value.conversion](shown)
+        parts.append(format(shown, spec.value))
+    return Static("".join(parts))
+
+
 def _slice(ctx: Lowering, node: ast.Slice) -> Operand:
     def part(expr: ast.expr | None) -> Operand:
         return Static(None) if expr is None else lower_expression(ctx, expr)
@@ -471,6 +489,7 @@ _EXPRESSIONS: dict[type[ast.expr], Callable[..., Operand]] = {
     ast.Tuple: _tuple,
     ast.List: _tuple,
     ast.Dict: _dict,
+    ast.JoinedStr: _text,
     ast.Slice: _slice,
     ast.Subscript: _subscript,
     ast.Attribute: _attribute,

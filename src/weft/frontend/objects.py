@@ -371,15 +371,10 @@ def _string_method(ctx: Lowering, owner: Static, name: str, args: list[Operand])
         return None
     values: list[Any] = []
     for arg in args:
-        match resolved(ctx, arg):
-            case Static(value=value):
-                values.append(value)
-            case Tuple(items=items, is_list=False) if all(isinstance(item, Static) for item in items):
-                values.append(tuple(item.value for item in items if isinstance(item, Static)))
-            case Scalar() as number if is_constant_int(number):
-                values.append(static_int(ctx, number))
-            case _:
-                return None
+        known, value = constant_of(ctx, arg)
+        if not known:
+            return None
+        values.append(value)
     try:
         result: Any = getattr(owner.value, name)(*values)
     except Exception as problem:  # noqa: BLE001  (whatever Python raises, it will raise again)
@@ -387,6 +382,22 @@ def _string_method(ctx: Lowering, owner: Static, name: str, args: list[Operand])
     if isinstance(result, tuple | list):
         return Tuple(tuple(static_operand(part) for part in result), is_list=isinstance(result, list))  # type: ignore[reportUnknownVariableType]
     return static_operand(result) if isinstance(result, str | bool | int) else None
+
+
+def constant_of(ctx: Lowering, operand: Operand) -> tuple[bool, Any]:
+    """Whether a string, number or tuple of them is known now, and its value."""
+    match operand:
+        case Static(value=value) if value is None or isinstance(value, str | bytes):
+            return True, value
+        case Tuple(items=items, is_list=False):
+            parts = [constant_of(ctx, item) for item in items]
+            return all(known for known, _ in parts), tuple(value for _, value in parts)
+        case Scalar(expr=Const(value=value)) if operand.type.python:
+            return True, value
+        case Scalar() if is_constant_int(operand):
+            return True, static_int(ctx, operand)
+        case _:
+            return False, None
 
 
 def _append(ctx: Lowering, old: Operand, args: list[Operand]) -> _Change:

@@ -113,6 +113,7 @@ def restore_state(ctx: Lowering, state: State) -> None:
 
 
 def _lower_statement(ctx: Lowering, stmt: ast.stmt, path: Path) -> bool:
+    from weft.frontend.blocks import lower_try, lower_with
     from weft.frontend.loops import lower_break, lower_continue, lower_for, lower_while
 
     match stmt:
@@ -128,6 +129,10 @@ def _lower_statement(ctx: Lowering, stmt: ast.stmt, path: Path) -> bool:
             return lower_continue(ctx)
         case ast.Pass():
             return True
+        case ast.With():
+            return lower_with(ctx, stmt, path)
+        case ast.Try():
+            return lower_try(ctx, stmt, path)
         case _:
             with ctx.statement(stmt, path):
                 return _simple(ctx, stmt)
@@ -156,6 +161,11 @@ def _simple(ctx: Lowering, stmt: ast.stmt) -> bool:
             return True
         case ast.Delete():
             return _delete(ctx, stmt)
+        case ast.Import() | ast.ImportFrom():
+            from weft.frontend.blocks import lower_import
+
+            lower_import(ctx, stmt)
+            return True
         case _:
             raise _not_compiled(ctx, stmt)
 
@@ -363,7 +373,13 @@ def _ufunc_in_place(ctx: Lowering, name: str, target: Array, value: Operand) -> 
 
 def _augment_item(ctx: Lowering, name: str, base: Operand, key: Operand, value: ast.expr) -> None:
     if isinstance(base, Either):
-        raise ctx.build.error("E137", "this in-place update is not compiled for a name with several types")
+
+        def one(item: Operand) -> Operand:
+            _augment_item(ctx, name, item, key, value)
+            return Static(None)
+
+        split(ctx, base, one)
+        return
     if isinstance(base, Ref):
         old = subscript(ctx, base, key)
         change_item(ctx, base, key, kept(ctx, _in_place(ctx, name, old, lower_expression(ctx, value))))
