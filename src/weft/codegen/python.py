@@ -40,6 +40,7 @@ from weft.ir.nodes import (
     MatMul,
     Missing,
     Node,
+    NumpyCall,
     Pack,
     Program,
     Reduce,
@@ -165,6 +166,8 @@ class _Emitter(PythonExpressions):
         match node:
             case Alloc() | Elementwise() | Reduce() | Scan() | MatMul() | Tasklet():
                 _emit_dataflow(self, node)
+            case NumpyCall():
+                _emit_call(self, node)
             case Map() | Loop() | While() | Branch():
                 _emit_structured(self, node)
             case _:
@@ -180,6 +183,9 @@ class _Emitter(PythonExpressions):
                 return self.names[f"slot {slot}"]
             case Missing():
                 return self.helper("MISSING")
+            case Pack(items=items, cls=cls) if cls >= 0:
+                named, text = self.program.constants[cls], ", ".join(self.bundle(item) for item in items)
+                return f"{named.__module__.replace('numpy', 'np', 1)}.{named.__qualname__}({text})"
             case Pack():
                 return _once(bundle.share, self._pack(bundle))
             case Listed(view=view, type=type_, share=share):
@@ -328,6 +334,21 @@ def _emit_tasklet(out: _Emitter, node: Tasklet) -> None:
             out.line(f"{place} = np.{memlet.conflict}({place}, {out.expr(expr)})")
         else:
             out.line(f"{place} = {out.expr(expr, bare=True)}")
+
+
+def _emit_call(out: _Emitter, node: NumpyCall) -> None:
+    given = [out.bundle(bundle) for bundle in node.args]
+    given += [f"{name}={out.bundle(bundle)}" for name, bundle in node.keywords]
+    text = f"{node.function.replace('numpy.', 'np.', 1)}({', '.join(given)})"
+    targets = [result.target for result in node.results]
+    names = [out.container(target) if isinstance(target, str) else out.value(target) for target in targets]
+    comma = "," if len(names) == 1 else ""
+    out.line(f"{', '.join(names)}{comma} = {out.helper('flatten')}({text})" if names else text)
+    for result, name in zip(node.results, names, strict=True):
+        if isinstance(result.target, str):
+            if result.order:
+                out.line(f"{name} = {name}.transpose({result.order})")
+            out.extents(out.program.containers[result.target])
 
 
 def _emit_structured(out: _Emitter, node: Map | Loop | While | Branch) -> None:

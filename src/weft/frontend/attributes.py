@@ -45,6 +45,8 @@ def attribute(ctx: Lowering, owner: Operand, name: str) -> Operand:
             return _instance_attribute(ctx, owner, name)
         case Never():
             return owner
+        case Tuple(items=items, cls=cls) if name in getattr(cls, "_fields", ()):
+            return items[getattr(cls, "_fields", ()).index(name)]
         case Tuple() | Dict() | Ref() | Range() | Iteration() | Static(value=str()):
             return Method(owner, name)
         case _:

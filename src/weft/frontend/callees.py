@@ -16,6 +16,7 @@ import numpy as np
 
 from weft.frontend.comprehensions import builtin_of, is_expandable
 from weft.frontend.context import Activation, Lowering
+from weft.frontend.cutting import LOCAL
 from weft.frontend.expressions import lower_expression
 from weft.frontend.inputs import Namespace
 from weft.frontend.liveness import flow, local_names, names_read, parameters
@@ -215,9 +216,9 @@ def _inlined_calls(
     imported = _imported_names(tree)
     places: list[tuple[int, int]] = []
     for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and _is_user_function(ctx, node.func, names, env, local, imported):
-            places.append((node.lineno, node.col_offset))
-        elif isinstance(node, ast.Call | ast.ListComp) and is_expandable(node) and _is_builtin(ctx, node, names, local):
+        if (isinstance(node, ast.Call) and _is_user_function(ctx, node.func, names, env, local, imported)) or (
+            isinstance(node, ast.Call | ast.ListComp) and is_expandable(node) and _is_builtin(ctx, node, names, local)
+        ):
             places.append((node.lineno, node.col_offset))
     return places
 
@@ -247,6 +248,8 @@ def _is_user_function(
         case ast.Lambda():
             return True
         case ast.Name(id=name):
+            if name == LOCAL:
+                return False
             if name in local and name not in env:
                 return name not in imported  # whatever is called: a function that was given a name here
             operand = env.get(name) if name in local else ctx.inputs.lookup(names, name)

@@ -16,6 +16,7 @@ import numpy as np
 from weft.frontend.branches import split
 from weft.frontend.callees import Callee, activate, bind_arguments, find_callee, is_python_function
 from weft.frontend.context import Activation, LoopFrame, Lowering
+from weft.frontend.cutting import is_local_name
 from weft.frontend.expressions import lower_expression
 from weft.frontend.growing import as_array
 from weft.frontend.heap import contents, is_object, kept, resolved
@@ -25,7 +26,7 @@ from weft.frontend.objects import call_method, fixed_items
 from weft.frontend.python_calls import python_call
 from weft.ir.exprs import index
 from weft.ir.nodes import Carry, Region, While
-from weft.numpy_rules.registry import RuleEntry, rule_for, rule_named
+from weft.numpy_rules.registry import RuleEntry, rule_for, rule_named, typed_rule
 from weft.numpy_rules.scalars import as_index
 from weft.numpy_rules.values import (
     Array,
@@ -40,9 +41,12 @@ from weft.numpy_rules.values import (
     Range,
     Ref,
     Scalar,
+    Slice,
     Static,
     Tuple,
+    Unbound,
 )
+from weft.support.errors import CompileError
 from weft.support.loops import prange
 
 _MAX_DEPTH = 16
@@ -51,9 +55,18 @@ RESULT = "@return"
 
 def lower_call(ctx: Lowering, node: ast.Call) -> Operand:
     """A call in an expression."""
+    if is_local_name(node):
+        return _local(ctx, node)
     callee = lower_expression(ctx, node.func)
     args, keywords = _arguments(ctx, node)
     return split(ctx, callee, lambda item: _call(ctx, node, item, args, keywords))
+
+
+def _local(ctx: Lowering, node: ast.Call) -> Operand:
+    """What a local name is bound to, if anything: how a piece of a cut function gives it."""
+    (name,) = node.args
+    assert isinstance(name, ast.Constant)
+    return ctx.env.get(str(name.value), Unbound())
 
 
 def _arguments(ctx: Lowering, node: ast.Call) -> tuple[list[Operand], dict[str, Operand]]:
@@ -99,6 +112,9 @@ def _call(ctx: Lowering, node: ast.Call, callee: Operand, args: list[Operand], k
 def _call_static(
     ctx: Lowering, node: ast.Call, target: Any, args: list[Operand], keywords: dict[str, Operand]
 ) -> Operand:
+    if target is slice and 1 <= len(args) <= 3 and not keywords:
+        none = Static(None)
+        return Slice(none, args[0], none) if len(args) == 1 else Slice(*args, *[none] * (3 - len(args)))
     special = _iteration_call(ctx, target, args, keywords)
     if special is not None:
         return special
@@ -145,6 +161,24 @@ def _iteration_call(ctx: Lowering, target: Any, args: list[Operand], keywords: d
 
 
 def apply_rule(
+    ctx: Lowering, node: ast.Call, entry: RuleEntry, args: list[Operand], keywords: dict[str, Operand]
+) -> Operand:
+    """Apply a rule to operands; a form of a pure function that it does not take is a call of NumPy itself."""
+    typed = typed_rule(entry)
+    if typed is None:
+        return _apply_rule(ctx, node, entry, args, keywords)
+    try:
+        with ctx.build.trial():
+            return _apply_rule(ctx, node, entry, args, keywords)
+    except CompileError as problem:
+        try:
+            with ctx.build.trial():
+                return _apply_rule(ctx, node, typed, args, keywords)
+        except CompileError:
+            raise problem from None
+
+
+def _apply_rule(
     ctx: Lowering, node: ast.Call, entry: RuleEntry, args: list[Operand], keywords: dict[str, Operand]
 ) -> Operand:
     """Bind the operands to the rule's parameters and apply it, once per alternative of a choice."""
@@ -197,6 +231,8 @@ def is_inlined_call(ctx: Lowering, node: ast.expr) -> bool:
 
 def lower_inlined(ctx: Lowering, node: ast.Call) -> Operand:
     """The call of a Python function, lowered in place."""
+    if is_local_name(node):
+        return _local(ctx, node)
     with ctx.at(node):
         operand = lower_expression(ctx, node.func)
         if isinstance(operand, Static) and not is_python_function(operand.value):

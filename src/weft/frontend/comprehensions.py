@@ -125,9 +125,7 @@ def _extreme(node: _Comprehension, result: str, fresh: Iterator[str], name: str)
     ]
 
 
-def _loops(
-    node: _Comprehension, fresh: Iterator[str], body: Any, stop: tuple[str, bool] | None = None
-) -> ast.stmt:
+def _loops(node: _Comprehension, fresh: Iterator[str], body: Any, stop: tuple[str, bool] | None = None) -> ast.stmt:
     """The loops of the generators around `body(element)`; with `stop`, outer loops end when that name has the value."""
     names: dict[str, str] = {}
     heads: list[tuple[ast.expr, ast.expr, list[ast.expr]]] = []
@@ -166,10 +164,7 @@ def _rename(node: ast.AST, names: dict[str, str]) -> ast.AST:
 def _rename_inner(node: Any, names: dict[str, str]) -> ast.AST:
     """A comprehension inside: what it binds itself means something else in there, but for its first iterable."""
     own = {
-        name.id
-        for generator in node.generators
-        for name in ast.walk(generator.target)
-        if isinstance(name, ast.Name)
+        name.id for generator in node.generators for name in ast.walk(generator.target) if isinstance(name, ast.Name)
     }
     changed: Any = _rename_fields(node, {name: new for name, new in names.items() if name not in own})
     generators = [copy.copy(generator) for generator in changed.generators]

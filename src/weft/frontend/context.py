@@ -219,8 +219,9 @@ class Lowering:
                 return SlotObject(slot) if slot >= 0 else Constant(self.constant(value))
             case Instance(slot=slot):
                 return SlotObject(slot)
-            case Tuple(items=items, is_list=is_list):
-                return Pack(tuple(self.bundle(item, name) for item in items), is_list)
+            case Tuple(items=items, is_list=is_list, cls=cls):
+                number = -1 if cls is None else self.constant(cls)
+                return Pack(tuple(self.bundle(item, name) for item in items), is_list, cls=number)
             case Dict(keys=keys, items=items):
                 pairs = zip(keys, items, strict=True)
                 parts = ((Constant(self.constant(key)), self.bundle(item, name)) for key, item in pairs)

@@ -126,9 +126,7 @@ def resolved(ctx: Lowering, operand: Operand) -> Operand:
             return operand
 
 
-def change(
-    ctx: Lowering, ref: Ref, apply: Callable[[Operand], tuple[Operand, Operand]]
-) -> Operand:
+def change(ctx: Lowering, ref: Ref, apply: Callable[[Operand], tuple[Operand, Operand]]) -> Operand:
     """Put other contents into an object: `apply` gives them, and the value of the expression that changes it."""
     refuse_in_arm(ctx)
     if ref.number in ctx.locked:
@@ -300,5 +298,3 @@ def _unshared(bundle: Bundle, counts: Counter[int]) -> Bundle:
             return replace(bundle, items=tuple(_unshared(item, counts) for item in items))
         case _:
             return bundle
-
-

@@ -54,6 +54,7 @@ class UnsupportedArgument(Exception):  # noqa: N818  (the driver turns it into a
     def __init__(self, slot: int, reason: str) -> None:
         super().__init__(reason)
         self.slot, self.reason = slot, reason
+        self.place: tuple[int, int] | None = None  # of the program's own statement that reads it
 
 
 class UnusualValue(Exception):  # noqa: N818  (no error: this one call runs in Python)

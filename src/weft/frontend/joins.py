@@ -53,15 +53,16 @@ class PassArray:
 
 @dataclass(frozen=True, slots=True)
 class PassTuple:
-    """A tuple, list or (with keys) dict, item by item."""
+    """A tuple, list or (with keys) dict, item by item; `cls` is the class of a named tuple."""
 
     items: tuple[Template, ...]
     is_list: bool
     keys: tuple[object, ...] | None = None
+    cls: type | None = None
 
     def operand(self, items: tuple[Operand, ...]) -> Operand:
         """The operand of these items."""
-        return Tuple(items, self.is_list) if self.keys is None else Dict(self.keys, items)
+        return Tuple(items, self.is_list, self.cls) if self.keys is None else Dict(self.keys, items)
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +142,8 @@ def _same_kind(left: PassArray, right: PassArray) -> bool:
 def _same_places(left: PassTuple, right: Tuple | Dict) -> bool:
     if isinstance(right, Dict):
         return left.keys is not None and list(map(_typed, left.keys)) == list(map(_typed, right.keys))
-    return left.keys is None and len(left.items) == len(right.items) and left.is_list == right.is_list
+    kind = (left.is_list, left.cls, len(left.items))
+    return left.keys is None and kind == (right.is_list, right.cls, len(right.items))
 
 
 def _typed(key: object) -> tuple[type, object]:
@@ -157,8 +159,8 @@ def _generic(operand: Operand) -> Template:
             raise CannotJoin  # what it is joined with may be written
         case Array():
             return PassArray(operand.dtype, tuple(e is _ONE for e in operand.shape), (operand.view.container,))
-        case Tuple(items=items, is_list=is_list):
-            return PassTuple(tuple(Same(item) for item in items), is_list)
+        case Tuple(items=items, is_list=is_list, cls=cls):
+            return PassTuple(tuple(Same(item) for item in items), is_list, cls=cls)
         case Growing(buffer=buffer, type=type_):
             return PassGrowing(PassArray(buffer.dtype, (False,), (buffer.view.container,)), type_)
         case Dict(keys=keys, items=items):
@@ -170,8 +172,8 @@ def _generic(operand: Operand) -> Template:
 def settle(operand: Operand) -> Template:
     """The template that passes all of an operand that lives inside a region."""
     match operand:
-        case Tuple(items=items, is_list=is_list):
-            return PassTuple(tuple(settle(item) for item in items), is_list)
+        case Tuple(items=items, is_list=is_list, cls=cls):
+            return PassTuple(tuple(settle(item) for item in items), is_list, cls=cls)
         case Dict(keys=keys, items=items):
             return PassTuple(tuple(settle(item) for item in items), is_list=False, keys=keys)
         case Either(items=items):

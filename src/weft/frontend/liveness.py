@@ -151,6 +151,13 @@ def _bindings(node: ast.AST) -> Iterable[str]:
             return ()
 
 
+def names_bound(stmts: Iterable[ast.stmt]) -> Names:
+    """The names that statements bind in their scope."""
+    holder = cast("ast.FunctionDef", ast.parse("def f(): pass").body[0])
+    holder.body = list(stmts)
+    return local_names(holder)
+
+
 def _comprehension_targets(tree: Function) -> set[int]:
     """Identities of the Name nodes that belong to comprehensions, not to the function."""
     return {
@@ -171,6 +178,8 @@ def names_read(node: ast.AST | None) -> Names:
             return _NONE if isinstance(ctx, ast.Store) else frozenset((name,))
         case ast.AugAssign(target=ast.Name(id=name), value=value):
             return names_read(value) | {name}
+        case ast.Call(func=ast.Name(id="__weft_local"), args=[ast.Constant(value=str(name))]):
+            return frozenset((name,))
         case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.Lambda():
             return _read_by_function(node)
         case ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
@@ -291,6 +300,17 @@ class _Bound:
         for number, inner in enumerate(blocks(stmt)):
             self.block(inner, (*path, number), names, [])
         return names
+
+
+def bound_along(
+    tree: ast.FunctionDef, run: Iterable[tuple[StatementPath, ast.stmt]], names: Names
+) -> tuple[Names, dict[StatementPath, Names]]:
+    """The names that surely have a value after a run of statements that begins with `names`, and before each in it."""
+    bound = _Bound(local_names(tree), {})
+    for path, stmt in run:
+        bound.before[path] = names
+        names = bound.statement(stmt, path, names, [])
+    return names, bound.before
 
 
 def _deleted(stmt: ast.stmt) -> Names:

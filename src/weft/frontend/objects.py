@@ -347,7 +347,7 @@ def call_method(ctx: Lowering, owner: Operand, name: str, args: list[Operand]) -
 
 def _reading_method(ctx: Lowering, owner: Operand, name: str, args: list[Operand]) -> Operand:
     match owner, name, args:
-        case (Tuple() | Dict()), "copy", []:
+        case ((Tuple() | Dict()), "copy", []):
             return owner
         case Growing(), "copy", []:
             return copied(ctx, owner)
@@ -488,4 +488,3 @@ _LIST_CHANGES: _Methods = {
     "clear": (_clear, 0, 0), "reverse": (_reverse, 0, 0),
 }  # fmt: skip
 _DICT_CHANGES: _Methods = {"pop": (_pop_key, 1, 2), "setdefault": (_set_default, 1, 2), "update": (_update, 1, 1)}
-

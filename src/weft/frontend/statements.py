@@ -13,20 +13,22 @@ from weft.frontend.branches import emit_branch, join_all, split
 from weft.frontend.callees import nested_function
 from weft.frontend.calls import is_inlined_call, leave_call, lower_inlined
 from weft.frontend.context import Lowering
-from weft.frontend.expressions import BINARY, attribute, binary, condition, lower_expression, subscript
+from weft.frontend.expressions import BINARY, attribute, binary, condition, lower_expression, split_key, subscript
 from weft.frontend.heap import contents, kept, rebound, reconcile, resolved, share_only_repeated
-from weft.frontend.inputs import static_operand
+from weft.frontend.inputs import UnsupportedArgument, static_operand
 from weft.frontend.iteration import element
 from weft.frontend.joins import Template
 from weft.frontend.liveness import Names
 from weft.frontend.objects import augment_object, change_item, delete_item
-from weft.frontend.stores import store_item, store_value
+from weft.frontend.stores import augment_selected, store_item, store_value
 from weft.ir.exprs import Const, Expr, Index, Value, const_index
 from weft.ir.nodes import Bundle, Missing, Return
+from weft.numpy_rules.arguments import PythonRaises
+from weft.numpy_rules.arrays import read_scalar
 from weft.numpy_rules.elementwise import apply_ufunc
 from weft.numpy_rules.guards import Scope
-from weft.numpy_rules.indexing import index_view
 from weft.numpy_rules.scalars import negate
+from weft.numpy_rules.selections import Basic, select
 from weft.numpy_rules.values import (
     Array,
     Dict,
@@ -36,7 +38,6 @@ from weft.numpy_rules.values import (
     Never,
     Operand,
     Ref,
-    Scalar,
     Static,
     Tuple,
     Unbound,
@@ -59,6 +60,16 @@ def lower_block(ctx: Lowering, block: Sequence[ast.stmt], prefix: Path) -> bool:
 
 
 def lower_statement(ctx: Lowering, stmt: ast.stmt, path: Path) -> bool:
+    """One statement. What stands in the way of it is marked with the program's own statement."""
+    try:
+        return _lower_or_leave(ctx, stmt, path)
+    except (CompileError, UnsupportedArgument) as problem:
+        if problem.place is None and len(ctx.activations) == 1:
+            problem.place = (stmt.lineno, stmt.col_offset)
+        raise
+
+
+def _lower_or_leave(ctx: Lowering, stmt: ast.stmt, path: Path) -> bool:
     """One statement. In a branch, one that cannot be compiled leaves the program where it is reached."""
     if not (ctx.lenient and ctx.arms):
         return _lower_statement(ctx, stmt, path)
@@ -269,7 +280,7 @@ def assign(ctx: Lowering, target: ast.expr, operand: Operand) -> None:
             if isinstance(base, Ref):
                 change_item(ctx, base, index, kept(ctx, operand))
                 return
-            split(ctx, base, lambda item: store_item(ctx, item, index, operand))
+            split(ctx, base, lambda item: split_key(ctx, index, lambda k: store_item(ctx, item, k, operand)))
         case ast.Attribute(value=owner, attr=name):
             _store_attribute(ctx, target, lower_expression(ctx, owner), name, operand)
         case _:
@@ -385,15 +396,25 @@ def _augment_item(ctx: Lowering, name: str, base: Operand, key: Operand, value: 
         change_item(ctx, base, key, kept(ctx, _in_place(ctx, name, old, lower_expression(ctx, value))))
         return
     if isinstance(base, Array):
-        view, scalar = index_view(ctx.build, base, key)
-        if not scalar:
-            _in_place(ctx, name, base.viewed(view), lower_expression(ctx, value))
-            return
-        old = Scalar(ctx.build.read(view, (), base.dtype))
-        result = binary(ctx, name, old, lower_expression(ctx, value))
-        split(ctx, result, lambda item: store_value(ctx, base.viewed(view), item, scalar=True))
+        split_key(ctx, key, lambda k: _augment_array(ctx, name, base, k, value))
         return
     raise ctx.build.error("E140", "only elements of arrays can be changed in compiled code")
+
+
+def _augment_array(ctx: Lowering, name: str, array: Array, key: Operand, value: ast.expr) -> Operand:
+    try:
+        selected = select(ctx.build, array, key)
+    except PythonRaises as raised:
+        return ctx.build.leave(raised.reason)
+    match selected:
+        case Basic(array=target, scalar=True):
+            result = binary(ctx, name, read_scalar(ctx.build, target), lower_expression(ctx, value))
+            return split(ctx, result, lambda item: store_value(ctx, target, item, scalar=True))
+        case Basic(array=target):
+            return _in_place(ctx, name, target, lower_expression(ctx, value))
+        case _:
+            operand = lower_expression(ctx, value)
+            return split(ctx, operand, lambda item: augment_selected(ctx, name, selected, item))
 
 
 # ---- branches -------------------------------------------------------------------------------------------------------

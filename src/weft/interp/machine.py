@@ -17,7 +17,20 @@ from weft.interp.memory import AnyArray, Bound, Memory
 from weft.interp.outcome import MISSING, Left, LeftFrame, ResumeError
 from weft.interp.scalars import Env, compile_expr, enter, keep, leave
 from weft.ir.exprs import Expr, Value
-from weft.ir.nodes import NOTHING, Bundle, Choice, Constant, Listed, Missing, Pack, Program, Site, SlotObject, Storage, View
+from weft.ir.nodes import (
+    NOTHING,
+    Bundle,
+    Choice,
+    Constant,
+    Listed,
+    Missing,
+    Pack,
+    Program,
+    Site,
+    SlotObject,
+    Storage,
+    View,
+)
 
 NO_ROOT = -1  # of a view of nothing
 
@@ -100,13 +113,14 @@ def compile_bundle(bundle: Bundle, program: Program) -> Build:
             return lambda machine: machine.slots[slot]
         case Missing():
             return lambda machine: MISSING
+        case Pack(items=items, cls=cls) if cls >= 0:
+            builds = [compile_bundle(item, program) for item in items]
+            return lambda machine: program.constants[cls](*(build(machine) for build in builds))
         case Pack():
             return _compile_pack(bundle, program)
         case Listed(view=view, type=type_, share=share):
             elements = compile_view(view, program.containers[view.container])
-            return _once(
-                share, lambda machine: [leave(x, type_) for x in elements(machine.env, machine.memory).array]
-            )
+            return _once(share, lambda machine: [leave(x, type_) for x in elements(machine.env, machine.memory).array])
         case Choice(tag=tag, items=items):
             chosen, builds = compile_expr(tag), [compile_bundle(item, program) for item in items]
             return lambda machine: builds[int(chosen(machine.env))](machine)

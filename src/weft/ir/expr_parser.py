@@ -317,6 +317,9 @@ def parse_bundle(source: Source) -> Bundle:
         return Missing()
     if source.accept("choice"):
         return Choice(parse_expr(source), source.sequence(parse_bundle))
+    if source.accept("named"):
+        cls = source.integer()
+        return Pack(source.sequence(parse_bundle), cls=cls)
     if source.peek("list") or source.peek("tuple") or source.peek("dict"):
         kind = source.word("")
         share = 0 if source.peek("(") else source.integer()

@@ -26,6 +26,7 @@ from weft.ir.nodes import (
     Branch,
     Break,
     Bundle,
+    CallResult,
     Carry,
     Choice,
     Constant,
@@ -42,6 +43,7 @@ from weft.ir.nodes import (
     Memlet,
     Missing,
     Node,
+    NumpyCall,
     Pack,
     Program,
     Reduce,
@@ -312,6 +314,8 @@ class _ExprPrinter:
                 return f"constant {index}"
             case SlotObject(slot=slot):
                 return f"slot {slot}"
+            case Pack(items=items, cls=cls) if cls >= 0:
+                return f"named {cls} ({self.bundles(items)})"
             case Pack(items=items, share=share):
                 kind = "dict" if bundle.is_dict else "list" if bundle.is_list else "tuple"
                 return f"{kind}{f' {share} ' if share else ''}({self.bundles(items)})"
@@ -346,6 +350,8 @@ class _Printer(_ExprPrinter):
                 return self._reduce(node, pad)
             case Alloc() | Scan() | MatMul():
                 return [pad + self._simple(node)]
+            case NumpyCall():
+                return [pad + self._call(node)]
             case _:
                 return [pad + self._control(node)]
 
@@ -359,6 +365,17 @@ class _Printer(_ExprPrinter):
             case MatMul():
                 text = f"matmul {self.view(node.output)} = {self.view(node.lhs)} @ {self.view(node.rhs)}"
                 return text + _warn(node.warn)
+
+    def _call(self, node: NumpyCall) -> str:
+        given = [self.bundle(bundle) for bundle in node.args]
+        given += [f"{print_name(name)}={self.bundle(bundle)}" for name, bundle in node.keywords]
+        text = f"call {print_name(node.function)}({', '.join(given)}) -> ({', '.join(map(self._result, node.results))})"
+        sizes = f" sizes ({', '.join(map(self.define, node.sizes))})" if node.sizes else ""
+        return f"{text}{sizes} site {node.site}"
+
+    def _result(self, result: CallResult) -> str:
+        order = f" axes ({', '.join(map(str, result.order))})" if result.order else ""
+        return self._target(result.target) + order
 
     def _reduce(self, node: Reduce, pad: str) -> list[str]:
         head = f"{pad}reduce {node.op} {self.view(node.output)} ="

@@ -78,6 +78,20 @@ class Guards:
         finally:
             self.scopes.pop()
 
+    @contextmanager
+    def trial(self) -> Generator[None, None, None]:
+        """Lower something that may turn out not to be compiled: what it wrote and established is taken back then."""
+        scope = self.scope
+        kept = (len(scope.nodes), set(scope.conditions), list(scope.nonnegative), set(scope.bounded))
+        flags = self.site_used, self.dirty
+        try:
+            yield
+        except CompileError:
+            count, scope.conditions, scope.nonnegative, scope.bounded = kept
+            del scope.nodes[count:]
+            self.site_used, self.dirty = flags
+            raise
+
     @staticmethod
     def close(scope: Scope) -> Region:
         """The finished region."""

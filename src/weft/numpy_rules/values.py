@@ -71,10 +71,14 @@ class Static:
 
 @dataclass(frozen=True, slots=True)
 class Tuple:
-    """A tuple or list of known length. A list as an operand is one that nothing else refers to; see `Ref`."""
+    """A tuple or list of known length; `cls` is the class of a named tuple.
+
+    A list as an operand is one that nothing else refers to; see `Ref`.
+    """
 
     items: tuple[Operand, ...]
     is_list: bool = False
+    cls: type | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,9 +17,9 @@ from typing import ClassVar
 from weft.analysis.facts import Constraint, Facts
 from weft.analysis.uses import read_by, written_by
 from weft.ir.exprs import Expr, Value
-from weft.ir.nodes import Alloc, Map, Node, Program, Region, Tasklet
+from weft.ir.nodes import Map, Node, Program, Region, Tasklet
 from weft.ir.substitution import with_fresh_values
-from weft.ir.traverse import all_nodes, values_used_in
+from weft.ir.traverse import all_nodes, allocated_by, values_used_in
 from weft.passes.base import Bench, Session, rewrite_regions
 from weft.passes.tasklets import explicit, is_plain, tidy
 
@@ -151,7 +151,7 @@ def _direction(nodes: list[Node], number: int, position: int, facts: Facts, benc
 
 
 def _allocates(node: Node, user: Node) -> bool:
-    return isinstance(node, Alloc) and isinstance(user, Map) and node.container in _touched(user)
+    return isinstance(user, Map) and any(name in _touched(user) for name in allocated_by(node))
 
 
 def _merge(first: Map, second: Map, bench: Bench) -> Map:

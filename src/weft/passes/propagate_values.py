@@ -39,6 +39,7 @@ from weft.ir.nodes import (
     Loop,
     Map,
     Node,
+    NumpyCall,
     Program,
     Region,
     Return,
@@ -50,7 +51,7 @@ from weft.ir.nodes import (
 )
 from weft.ir.printer import print_expr
 from weft.ir.substitution import Substitution
-from weft.ir.traverse import defined_values
+from weft.ir.traverse import allocated_by, defined_values
 from weft.passes.base import Bench, Session
 from weft.passes.folding import Folding
 from weft.passes.ref_extents import branch_extents, loop_extents
@@ -210,9 +211,10 @@ class _Walk:
                 return self.guard(node, facts)
             case Tasklet():
                 return self.tasklet(node, facts)
-            case Alloc():
-                self.reshape(node.container)
-                return node
+            case Alloc() | NumpyCall():
+                for name in allocated_by(node):
+                    self.reshape(name)
+                return self.here.node(node)
             case Map() | Loop() | While():
                 head = self.here.head(node)
                 assert isinstance(head, Map | Loop | While)

@@ -19,6 +19,8 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import Any, NamedTuple, TypeAlias
 
+from weft.support.numpy_calls import ResultType
+
 ABI_VERSION = 1
 
 # dtype names in ABI order; the index is what recipes and argument tables carry (not NumPy's type numbers).
@@ -112,9 +114,10 @@ class RecipeOp(IntEnum):
     UNION = 11  # s n (len item)... out[s].i selects the item
     UNBOUND = 12  #                 the marker object for a name that has no value
     VIEW = 13  # s dtype ndim       as ARRAY, but never the very object of an argument
-    DICT = 14  # n (key item)...
-    SHARED = 15  # k len item       one object for all items with the number k in this recipe
-    LIST_OF = 16  # s python dtype  list of the elements of the array out[s].a: Python's numbers or NumPy's
+    NAMED = 14  # k n item...       a named tuple: constants[k](*items)
+    DICT = 15  # n (key item)...
+    SHARED = 16  # k len item       one object for all items with the number k in this recipe
+    LIST_OF = 17  # s python dtype  list of the elements of the array out[s].a: Python's numbers or NumPy's
 
 
 class Const(NamedTuple):
@@ -148,13 +151,15 @@ class Array(NamedTuple):
 class Sequence(NamedTuple):
     """A tuple or list of recipes, or a dict of keys and values in turn.
 
-    `share`: one object for all those with that number in an exit; 0 for an object that stands in one place only.
+    `share`: one object for all those with that number in an exit; 0 for an object that stands in one place only. Of a
+    named tuple, `cls` is the number of its class among the constants.
     """
 
     items: tuple[Recipe, ...]
     is_list: bool = False
     is_dict: bool = False
     share: int = 0
+    cls: int = -1
 
 
 class ListOf(NamedTuple):
@@ -216,7 +221,8 @@ def flatten_recipe(recipe: Recipe) -> list[int]:
 def _flatten_sequence(recipe: Sequence) -> list[int]:
     items = recipe.items
     operation = RecipeOp.DICT if recipe.is_dict else RecipeOp.LIST if recipe.is_list else RecipeOp.TUPLE
-    words: list[int] = [operation, len(items) // 2 if recipe.is_dict else len(items)]
+    words: list[int] = [RecipeOp.NAMED, recipe.cls] if recipe.cls >= 0 else [operation]
+    words.append(len(items) // 2 if recipe.is_dict else len(items))
     for item in items:
         words += flatten_recipe(item)
     return words
@@ -288,6 +294,20 @@ class Remark(NamedTuple):
     file: str = ""
 
 
+class NumpyCall(NamedTuple):
+    """A NumPy function the kernel calls through `ctx->call_python`, by its place in `KernelInfo.numpy_calls`.
+
+    The recipe makes a tuple of all arguments, those of the keywords last. Results follow in `out`, from `first` on.
+    """
+
+    function: str  # dotted
+    line: int
+    recipe: Recipe
+    keywords: tuple[str, ...]
+    first: int
+    results: tuple[ResultType, ...]
+
+
 class FunctionRef(NamedTuple):
     """How to reach a function that was inlined, from the program itself (index 0, no steps).
 
@@ -314,6 +334,7 @@ class KernelInfo(NamedTuple):
     writebacks: tuple[WriteBack, ...] = ()
     warn_sites: tuple[WarnSite, ...] = ()
     libraries: tuple[str, ...] = ()  # names of library functions the kernel expects in ctx->library, in order
+    numpy_calls: tuple[NumpyCall, ...] = ()
     remarks: tuple[Remark, ...] = ()  # told once, also when the kernel comes from the cache
     abi: int = ABI_VERSION
 
@@ -327,6 +348,7 @@ def info_to_json(info: KernelInfo) -> dict[str, Any]:
         {**e._asdict(), "recipe": _recipe_to_json(e.recipe), "frames": [f._asdict() for f in e.frames]}
         for e in info.exits
     ]
+    data["numpy_calls"] = [{**call._asdict(), "recipe": _recipe_to_json(call.recipe)} for call in info.numpy_calls]
     return data
 
 
@@ -349,6 +371,7 @@ def info_from_json(data: dict[str, Any]) -> KernelInfo:
         writebacks=tuple(WriteBack(**w) for w in data["writebacks"]),
         warn_sites=tuple(WarnSite(**w) for w in data["warn_sites"]),
         libraries=tuple(data["libraries"]),
+        numpy_calls=tuple(_call_from_json(call) for call in data["numpy_calls"]),
         remarks=tuple(Remark(**r) for r in data["remarks"]),
     )
 
@@ -363,6 +386,12 @@ def _exit_from_json(data: dict[str, Any]) -> Exit:
     return Exit(_recipe_from_json(data["recipe"]), frames, data["line"], data["reason"])
 
 
+def _call_from_json(data: dict[str, Any]) -> NumpyCall:
+    results = tuple(ResultType(dtype, ndim, tuple(order)) for dtype, ndim, order in data["results"])
+    recipe, keywords = _recipe_from_json(data["recipe"]), tuple(data["keywords"])
+    return NumpyCall(data["function"], data["line"], recipe, keywords, data["first"], results)
+
+
 def _recipe_to_json(recipe: Recipe) -> list[Any]:
     match recipe:
         case Const(index=index):
@@ -373,6 +402,8 @@ def _recipe_to_json(recipe: Recipe) -> list[Any]:
             return ["scalar", out, kind]
         case Array(out=out, dtype=dtype, ndim=ndim, fresh=fresh):
             return ["array", out, dtype, ndim, fresh]
+        case Sequence(items=items, cls=cls) if cls >= 0:
+            return ["named", cls, *(_recipe_to_json(item) for item in items)]
         case Sequence(items=items, is_list=is_list, is_dict=is_dict, share=share):
             kind = "dict" if is_dict else "list" if is_list else "tuple"
             data = [kind, *(_recipe_to_json(item) for item in items)]
@@ -396,6 +427,8 @@ def _recipe_from_json(data: list[Any]) -> Recipe:
             return Scalar(*rest)
         case "array":
             return Array(*rest)
+        case "named":
+            return Sequence(tuple(map(_recipe_from_json, rest[1:])), cls=rest[0])
         case "tuple" | "list" | "dict":
             return Sequence(tuple(map(_recipe_from_json, rest)), data[0] == "list", data[0] == "dict")
         case "shared":

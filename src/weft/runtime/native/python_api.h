@@ -21,6 +21,7 @@ int PyObject_RichCompareBool(PyObject *, PyObject *, int);
 PyObject *PyObject_GetAttr(PyObject *, PyObject *);
 PyObject *PyObject_GetAttrString(PyObject *, const char *);
 PyObject *PyObject_Vectorcall(PyObject *, PyObject *const *, size_t, PyObject *);
+PyObject *PyObject_CallObject(PyObject *, PyObject *);
 PyObject *PyVectorcall_Call(PyObject *, PyObject *, PyObject *);
 int PyObject_IsTrue(PyObject *);
 PyObject *PyObject_Repr(PyObject *);

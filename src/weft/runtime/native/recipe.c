@@ -2,7 +2,7 @@
 
 enum recipe_op {
     OP_CONST = 1, OP_SLOT, OP_PY_BOOL, OP_PY_INT, OP_PY_FLOAT, OP_PY_COMPLEX, OP_NP_SCALAR, OP_ARRAY, OP_TUPLE, OP_LIST,
-    OP_UNION, OP_UNBOUND, OP_VIEW, OP_DICT, OP_SHARED, OP_LIST_OF,
+    OP_UNION, OP_UNBOUND, OP_VIEW, OP_NAMED, OP_DICT, OP_SHARED, OP_LIST_OF,
 };
 
 typedef struct {
@@ -10,6 +10,7 @@ typedef struct {
     call_frame *frame;
     call_state *state;
     const int32_t *word; /* the next to read */
+    int lends;           /* arrays only show the kernel's memory, read-only, for as long as a call of Python takes */
     PyObject *shared;    /* objects that stand in several places, by number; NULL until there is one */
 } decoder;
 
@@ -139,6 +140,7 @@ static PyObject *decode_array(decoder *d, int fresh)
     const weft_array *a = &d->frame->out[d->word[0]].a;
     int dtype = d->word[1], ndim = d->word[2];
     d->word += 3;
+    if (d->lends) return (PyObject *)array_over(a->data, dtype, ndim, a->shape, a->strides, 0);
     if (!a->block) {
         PyErr_SetString(PyExc_SystemError, "a compiled kernel returned an array without memory");
         return NULL;
@@ -164,6 +166,15 @@ static PyObject *decode_sequence(decoder *d, int is_list)
         else PyTuple_SetItem(sequence, i, item);
     }
     return sequence;
+}
+
+static PyObject *decode_named(decoder *d)
+{
+    PyObject *cls = PyTuple_GetItem(d->v->constants, *d->word++), *items = decode_sequence(d, 0);
+    if (!items) return NULL;
+    PyObject *named = PyObject_CallObject(cls, items);
+    Py_DecRef(items);
+    return named;
 }
 
 static PyObject *decode_dict(decoder *d)
@@ -259,6 +270,7 @@ static PyObject *decode(decoder *d)
     if (op == OP_ARRAY || op == OP_VIEW) return decode_array(d, op == OP_VIEW);
     if (op == OP_UNION) return decode_union(d);
     if (op == OP_TUPLE || op == OP_LIST) return decode_sequence(d, op == OP_LIST);
+    if (op == OP_NAMED) return decode_named(d);
     if (op == OP_DICT) return decode_dict(d);
     if (op == OP_SHARED) return decode_shared(d);
     if (op == OP_LIST_OF) return decode_list_of(d);
@@ -339,6 +351,11 @@ static int check_recipe(recipe_check *check)
     if (check->word >= check->end) return 0;
     int first = *check->word++;
     if (op == OP_TUPLE || op == OP_LIST) return first >= 0 && check_items(check, first);
+    if (op == OP_NAMED) {
+        if (!in_range(first, check->constant_count) || check->word >= check->end) return 0;
+        int count = *check->word++;
+        return count >= 0 && check_items(check, count);
+    }
     if (op == OP_DICT) return in_range(first, 1 << 24) && check_items(check, 2 * first);
     if (op == OP_CONST) return in_range(first, check->constant_count);
     if (op == OP_SLOT) return in_range(first, check->slot_count);
