@@ -31,10 +31,12 @@ def lower_with(ctx: Lowering, node: ast.With, path: Path) -> bool:
     with ctx.statement(node, path):
         modes = _modes(ctx, node)
     saved, build.error_modes = build.error_modes, {**build.error_modes, **modes}
+    build.protected += 1
     try:
         return lower_block(ctx, node.body, (*path, 0))
     finally:
         build.error_modes = saved
+        build.protected -= 1
 
 
 def _modes(ctx: Lowering, node: ast.With) -> dict[str, str]:
@@ -61,11 +63,12 @@ def lower_try(ctx: Lowering, node: ast.Try, path: Path) -> bool:
     """The body, its `else`, and what is done finally, as they run when nothing is raised."""
     if node.finalbody and any(_jumps([*node.body, *node.orelse])):
         raise ctx.error(node, "E130", "return, break and continue in a try with finally are not compiled")
-    if not lower_block(ctx, node.body, (*path, 0)):
-        return False
-    if not lower_block(ctx, node.orelse, (*path, 1)):
-        return False
-    return lower_block(ctx, node.finalbody, (*path, 2))
+    ctx.build.protected += 1
+    try:
+        falls = lower_block(ctx, node.body, (*path, 0)) and lower_block(ctx, node.orelse, (*path, 1))
+    finally:
+        ctx.build.protected -= 1
+    return falls and lower_block(ctx, node.finalbody, (*path, 2))
 
 
 def _jumps(block: list[ast.stmt]) -> Iterator[ast.stmt]:
