@@ -13,15 +13,17 @@ from typing import Any
 
 import numpy as np
 
-from weft.frontend.branches import choose, split
+from weft.frontend.branches import split
 from weft.frontend.callees import Callee, activate, bind_arguments, find_callee, is_python_function
 from weft.frontend.context import Activation, LoopFrame, Lowering
 from weft.frontend.cutting import is_local_name
-from weft.frontend.expressions import binary, condition, lower_expression
+from weft.frontend.expressions import lower_expression
+from weft.frontend.growing import as_array
 from weft.frontend.heap import contents, is_object, kept, resolved
 from weft.frontend.iteration import length, range_call
 from weft.frontend.liveness import statement_at
 from weft.frontend.objects import call_method, fixed_items
+from weft.frontend.python_calls import python_call
 from weft.ir.exprs import index
 from weft.ir.nodes import Carry, Region, While
 from weft.numpy_rules.registry import Rule, RuleEntry, rule_for, rule_named, typed_rule
@@ -30,6 +32,7 @@ from weft.numpy_rules.values import (
     Array,
     Dict,
     Function,
+    Growing,
     Instance,
     Iteration,
     Method,
@@ -115,6 +118,9 @@ def _call_static(
     special = _iteration_call(ctx, target, args, keywords)
     if special is not None:
         return special
+    special = python_call(ctx, target, args, keywords)
+    if special is not None:
+        return special
     entry = rule_for(target)
     if entry is not None:
         return apply_rule(ctx, node, entry, args, keywords)
@@ -151,18 +157,7 @@ def _iteration_call(ctx: Lowering, target: Any, args: list[Operand], keywords: d
         return Iteration("reversed", (args[0],))
     if target is len and len(args) == 1 and isinstance(args[0], Range):
         return Scalar(length(ctx, args[0]))
-    if target in (min, max) and len(args) > 1 and not keywords:
-        return _extreme(ctx, "less" if target is min else "greater", args)
     return None
-
-
-def _extreme(ctx: Lowering, comparison: str, args: list[Operand]) -> Operand:
-    """`min` and `max` of several operands: one of them, the first among equals, whatever their types."""
-    best = args[0]
-    for operand in args[1:]:
-        better = condition(ctx, binary(ctx, comparison, operand, best))
-        best = choose(ctx, better, lambda new=operand: new, lambda old=best: old)
-    return best
 
 
 def apply_rule(
@@ -189,7 +184,7 @@ def apply_rule(
             return _lowered(ctx, lower, otherwise, done[: len(args)], named)
         return split(ctx, values[position], lambda item: apply(position + 1, [*done, item]))
 
-    values = [resolved(ctx, value) for value in (*args, *keywords.values())]
+    values = [_looked_at(ctx, entry, value) for value in (*args, *keywords.values())]
     return apply(0, [])
 
 
@@ -207,6 +202,16 @@ def _lowered(
             return otherwise(ctx.build, *args, **keywords)
         except CompileError:
             raise refusal from None
+
+
+def _looked_at(ctx: Lowering, entry: RuleEntry, operand: Operand) -> Operand:
+    """An operand as a rule takes it: lists without identity, those of any length as NumPy makes arrays of them."""
+    plain = resolved(ctx, operand)
+    if not isinstance(plain, Growing):
+        return plain
+    if not entry.name.startswith(("numpy.", "ndarray.")):
+        raise ctx.build.error("E116", f"{entry.name} of a list of any length is not compiled", "make it an array")
+    return as_array(ctx, plain)
 
 
 def _call_method(

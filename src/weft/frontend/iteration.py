@@ -9,6 +9,7 @@ Everything is reduced to a position k that counts 0, 1, 2, ..., except a plain r
 from __future__ import annotations
 
 from weft.frontend.context import Lowering
+from weft.frontend.growing import item_at
 from weft.frontend.heap import contents
 from weft.frontend.inputs import static_operand
 from weft.ir.dtypes import NP_BOOL, PY_INT
@@ -16,7 +17,20 @@ from weft.ir.exprs import Index, const_index, op
 from weft.ir.nodes import Bundle, Constant, Pack
 from weft.numpy_rules.indexing import drop_axis
 from weft.numpy_rules.scalars import as_index
-from weft.numpy_rules.values import Array, Dict, Flat, Iteration, Operand, Range, Ref, Scalar, Slice, Static, Tuple
+from weft.numpy_rules.values import (
+    Array,
+    Dict,
+    Flat,
+    Growing,
+    Iteration,
+    Operand,
+    Range,
+    Ref,
+    Scalar,
+    Slice,
+    Static,
+    Tuple,
+)
 from weft.support.loops import MapDomain
 
 ZERO, ONE = const_index(0), const_index(1)
@@ -83,6 +97,8 @@ def length(ctx: Lowering, item: Operand) -> Index:
             return const_index(len(items))
         case Ref():
             return length(ctx, contents(ctx, item))
+        case Growing(count=count):
+            return count
         case Iteration(kind="map", items=items):
             total = ONE
             for part in items:
@@ -136,6 +152,10 @@ def element(ctx: Lowering, item: Operand, position: Index) -> Operand:
             return element(ctx, inner, length(ctx, inner) - 1 - position)
         case Iteration(kind="map", items=items):
             return _map_point(ctx, items, position)
+        case Ref():
+            return element(ctx, contents(ctx, item), position)
+        case Growing():
+            return item_at(ctx, item, position)
         case Tuple(items=items) if position.constant is not None:
             return items[position.constant]
         case _:

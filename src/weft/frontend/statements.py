@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from weft.frontend.branches import emit_branch, join_all, split
 from weft.frontend.callees import nested_function
@@ -27,9 +28,9 @@ from weft.frontend.inputs import UnsupportedArgument, static_operand
 from weft.frontend.iteration import element
 from weft.frontend.joins import Template
 from weft.frontend.liveness import Names
-from weft.frontend.objects import augment_object, change_item
+from weft.frontend.objects import augment_object, change_item, delete_item
 from weft.frontend.stores import augment_selected, store_item, store_value
-from weft.ir.exprs import Const, Expr, const_index
+from weft.ir.exprs import Const, Expr, Index, Value, const_index
 from weft.ir.nodes import Bundle, Missing, Return, Storage
 from weft.numpy_rules.arguments import PythonRaises
 from weft.numpy_rules.arrays import read_scalar
@@ -44,6 +45,7 @@ from weft.numpy_rules.values import (
     Dict,
     Either,
     Flat,
+    Growing,
     Instance,
     Never,
     Operand,
@@ -96,29 +98,45 @@ def _lower_or_leave(ctx: Lowering, stmt: ast.stmt, path: Path) -> bool:
         return unreachable(ctx)
 
 
-State = tuple[int, int, dict[str, Operand], int, int, list[Callable[[], Bundle]], int, int]
+@dataclass(frozen=True, slots=True)
+class State:
+    """Where lowering stands, so that what follows can be undone."""
+
+    nodes: int
+    conditions: set[Expr]
+    nonnegative: list[Index]
+    bounded: set[Value]
+    env: dict[str, Operand]
+    rests: list[Callable[[], Bundle]]
+    depth: int
+    counts: tuple[int, int, int]  # regions, loops and calls that are open
+    arms: int
 
 
 def saved_state(ctx: Lowering) -> State:
-    """Where lowering stands, so that what follows can be undone."""
-    build, activation = ctx.build, ctx.activation
-    open_, calls = len(build.scopes), len(ctx.activations)
-    return (
-        len(build.scope.nodes), open_, dict(ctx.env), len(ctx.loops), calls, list(activation.rests),
-        activation.depth, ctx.arms,
+    """Where lowering stands now."""
+    scope, activation = ctx.build.scope, ctx.activation
+    return State(
+        len(scope.nodes), set(scope.conditions), list(scope.nonnegative), set(scope.bounded), dict(ctx.env),
+        list(activation.rests), activation.depth, (len(ctx.build.scopes), len(ctx.loops), len(ctx.activations)),
+        ctx.arms,
     )  # fmt: skip
 
 
 def restore_state(ctx: Lowering, state: State) -> None:
     """Undo what was lowered since: only what the ledger holds stays, to be pruned at the end."""
-    count, open_, env, loops, calls, rests, depth, ctx.arms = state
-    del ctx.activations[calls:], ctx.build.scopes[open_:]
-    activation = ctx.activation
-    del ctx.build.scope.nodes[count:], ctx.loops[loops:]
-    activation.env, activation.rests, activation.depth = dict(env), list(rests), depth
+    regions, loops, calls = state.counts
+    del ctx.activations[calls:], ctx.build.scopes[regions:], ctx.loops[loops:]
+    scope, activation = ctx.build.scope, ctx.activation
+    del scope.nodes[state.nodes :]
+    scope.conditions, scope.nonnegative = set(state.conditions), list(state.nonnegative)
+    scope.bounded = set(state.bounded)
+    activation.env, activation.rests, activation.depth = dict(state.env), list(state.rests), state.depth
+    ctx.arms = state.arms
 
 
 def _lower_statement(ctx: Lowering, stmt: ast.stmt, path: Path) -> bool:
+    from weft.frontend.blocks import lower_try, lower_with
     from weft.frontend.loops import lower_break, lower_continue, lower_for, lower_while
 
     match stmt:
@@ -134,6 +152,10 @@ def _lower_statement(ctx: Lowering, stmt: ast.stmt, path: Path) -> bool:
             return lower_continue(ctx)
         case ast.Pass():
             return True
+        case ast.With():
+            return lower_with(ctx, stmt, path)
+        case ast.Try():
+            return lower_try(ctx, stmt, path)
         case _:
             with ctx.statement(stmt, path):
                 return _simple(ctx, stmt)
@@ -162,6 +184,11 @@ def _simple(ctx: Lowering, stmt: ast.stmt) -> bool:
             return True
         case ast.Delete():
             return _delete(ctx, stmt)
+        case ast.Import() | ast.ImportFrom():
+            from weft.frontend.blocks import lower_import
+
+            lower_import(ctx, stmt)
+            return True
         case _:
             raise _not_compiled(ctx, stmt)
 
@@ -192,12 +219,17 @@ def _annotated(ctx: Lowering, stmt: ast.AnnAssign) -> bool:
 
 
 def _delete(ctx: Lowering, stmt: ast.Delete) -> bool:
-    names = [target for target in stmt.targets if isinstance(target, ast.Name)]
-    if len(names) < len(stmt.targets):
+    if len(stmt.targets) > 1 and not all(isinstance(target, ast.Name) for target in stmt.targets):
         raise _not_compiled(ctx, stmt)
-    for name in names:
-        lower_expression(ctx, ast.copy_location(ast.Name(name.id, ast.Load()), name))
-        ctx.env[name.id] = Unbound()
+    for target in stmt.targets:
+        match target:
+            case ast.Name(id=name):
+                lower_expression(ctx, ast.copy_location(ast.Name(name, ast.Load()), target))
+                ctx.env[name] = Unbound()
+            case ast.Subscript(value=owner, slice=key):
+                delete_item(ctx, lower_expression(ctx, owner), lower_expression(ctx, key))
+            case _:
+                raise _not_compiled(ctx, stmt)
     return True
 
 
@@ -296,6 +328,9 @@ def _items(ctx: Lowering, target: ast.expr, operand: Operand, elts: list[ast.exp
         return list(operand.items)
     if isinstance(operand, Dict):
         return [static_operand(key) for key in operand.keys]
+    if isinstance(operand, Growing) and not any(isinstance(elt, ast.Starred) for elt in elts):
+        ctx.build.guard_equal(operand.count, const_index(len(elts)), "wrong number of values to unpack")
+        return [element(ctx, operand, const_index(number)) for number in range(len(elts))]
     if isinstance(operand, Array) and operand.rank > 0 and not any(isinstance(elt, ast.Starred) for elt in elts):
         count = const_index(len(elts))
         ctx.build.guard_equal(operand.shape[0], count, "wrong number of values to unpack")
@@ -388,7 +423,13 @@ def _ufunc_in_place(ctx: Lowering, name: str, target: Array, value: Operand) -> 
 
 def _augment_item(ctx: Lowering, name: str, base: Operand, key: Operand, value: ast.expr) -> None:
     if isinstance(base, Either):
-        raise ctx.build.error("E137", "this in-place update is not compiled for a name with several types")
+
+        def one(item: Operand) -> Operand:
+            _augment_item(ctx, name, item, key, value)
+            return Static(None)
+
+        split(ctx, base, one)
+        return
     if isinstance(base, Ref):
         old = subscript(ctx, base, key)
         change_item(ctx, base, key, kept(ctx, _in_place(ctx, name, old, lower_expression(ctx, value))))

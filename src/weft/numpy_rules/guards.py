@@ -59,6 +59,8 @@ class Guards:
         self.site: Site | None = None
         self.site_used = False
         self.dirty = False  # an observable write happened since the site
+        self.error_modes: dict[str, str] = {}  # what np.errstate around the statement says, by kind
+        self.protected = 0  # `try` and `with` statements around: what raises there must leave through a site
 
     # -- regions ------------------------------------------------------------------------------------------------------
 

@@ -90,6 +90,15 @@ class Dict:
 
 
 @dataclass(frozen=True, slots=True)
+class Growing:
+    """A list of numbers of one type whose length is known at run time only: the first `count` elements of a buffer."""
+
+    buffer: Array
+    count: Index
+    type: ScalarType
+
+
+@dataclass(frozen=True, slots=True)
 class Ref:
     """A list or dict that names refer to: an identity. The environment says what is in it (weft.frontend.heap)."""
 
@@ -181,6 +190,7 @@ Operand: TypeAlias = (
     | Static
     | Tuple
     | Dict
+    | Growing
     | Ref
     | Range
     | Iteration

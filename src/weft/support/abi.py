@@ -272,11 +272,18 @@ class WriteBack(NamedTuple):
     name: str
 
 
+ERROR_KINDS = ("divide", "over", "under", "invalid")  # as np.errstate names them
+
+
 class WarnSite(NamedTuple):
-    """A place that may raise a floating-point RuntimeWarning: NumPy's name of the operation and the line."""
+    """A place that may raise a floating-point RuntimeWarning: NumPy's name of the operation and the line.
+
+    `modes` is what an np.errstate around it says: "divide=ignore over=warn", nothing for kinds left as they are.
+    """
 
     operation: str
     line: int
+    modes: str = ""
 
 
 class Remark(NamedTuple):
