@@ -190,18 +190,18 @@ def _sliced(state: State, name: str, shape: tuple[str, ...]) -> Expr | None:
             return None
         parts.append(state.rng.choice(choices) if choices else ":")
         found.append(extent if choices else "1")
-    if not found:
-        return None
-    parts, found = parts[::-1], found[::-1]
+    return _subscript(state, name, parts[::-1], found[::-1]) if found else None
+
+
+def _subscript(state: State, name: str, parts: list[str], shape: list[str]) -> Expr:
+    kind = state.names[name]
     while len(parts) > 1 and parts[-1] == ":" and state.chance(0.6):
         parts.pop()
     if all(part == ":" for part in parts) and state.chance(0.9):
         return Expr(name, kind)
-    state.use("slice", kind)
-    for part in parts:
-        if part.endswith("-1") and "::" in part:
-            state.use("reversed", kind)
-    return Expr(f"{name}[{', '.join(parts)}]", Kind(kind.element, tuple(found), _layout(kind, parts)))
+    layout = _layout(kind, parts)
+    state.use("slice" if layout != "neg" else "slice backwards", kind)
+    return Expr(f"{name}[{', '.join(parts)}]", Kind(kind.element, tuple(shape), layout))
 
 
 def _layout(kind: Kind, parts: Sequence[str]) -> str:

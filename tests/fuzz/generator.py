@@ -48,7 +48,7 @@ def make_case(seed: int, number: int) -> Case:
     rng = Random(f"{seed}/{number}")
     params = _choose_params(rng)
     shared = Shared(rng, free=rng.random() < 0.3, wild=rng.random() < 0.12)
-    state = State(shared, {}, budget=rng.choice((4, 6, 8, 10, 12)))
+    state = State(shared, {}, budget=rng.choice((2, 3, 4, 5, 6, 8, 10)))
     for param in params:
         if param.is_size:
             state.sizes[param.name] = param.name
