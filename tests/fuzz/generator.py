@@ -17,7 +17,7 @@ from tests.fuzz.state import Shared, State, Use
 from tests.fuzz.statements import statements
 
 HEAD = "import math\n\nimport numpy as np\n\nimport weft\n"
-_ELEMENTS: Mapping[str, float] = {
+ELEMENTS: Mapping[str, float] = {
     "float64": 10, "int64": 5, "float32": 3, "int32": 2, "bool": 1, "uint8": 1, "int8": 0.7, "int16": 0.4,
     "uint16": 0.3, "uint32": 0.5, "uint64": 0.6, "complex128": 1, "complex64": 0.4,
 }  # fmt: skip
@@ -64,7 +64,7 @@ def make_case(seed: int, number: int) -> Case:
 
 
 def _choose_params(rng: Random) -> tuple[Param, ...]:
-    main = _pick(rng, _ELEMENTS)
+    main = _pick(rng, ELEMENTS)
     shapes = dict(_SHAPES)
     shapes[_pick(rng, _SHAPES)] += 12
     params: list[Param] = []
@@ -72,7 +72,7 @@ def _choose_params(rng: Random) -> tuple[Param, ...]:
         params.append(Param("n", Kind("py_int"), is_size=True))
     for name in "abcd"[: rng.choice((1, 2, 2, 3, 3, 4))]:
         shape = _pick(rng, shapes)
-        element = main if rng.random() < 0.6 else _pick(rng, _ELEMENTS)
+        element = main if rng.random() < 0.6 else _pick(rng, ELEMENTS)
         params.append(Param(name, Kind(element, shape, _choose_layout(rng, len(shape)))))
     for name in "xy"[: rng.choice((0, 0, 1, 1, 2))]:
         params.append(Param(name, Kind(_pick(rng, _SCALARS))))

@@ -14,7 +14,7 @@ import linecache
 import sys
 import tempfile
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import FunctionType
@@ -144,13 +144,15 @@ def compile_batch(batch: Sequence[Compiled], folder: Path, level: int) -> list[K
     ]
 
 
-def check_cases(cases: Sequence[Case], level: int = 0) -> Report:
-    """Compile and compare."""
+def check_cases(cases: Sequence[Case], level: int = 0, note: Callable[[int], None] | None = None) -> Report:
+    """Compile and compare; `note` is told the number of each program before it runs."""
     report = Report()
     batch = [item for case in cases if (item := prepare(case, report)) is not None]
     doubts: list[Doubt] = []
     with tempfile.TemporaryDirectory(prefix="weft-fuzz-") as folder:
         for item, kernel in _compiled(batch, Path(folder), level, report):
+            if note is not None:
+                note(item.case.number)
             Check(item, kernel, report, doubts).run()
     if doubts:
         _settle(doubts, report)
