@@ -6,6 +6,7 @@ import gc
 import importlib
 import sys
 import warnings
+from collections import namedtuple
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from weft.support.abi import (
     FromSlot,
     Scalar,
     Sequence,
+    Shared,
     Unbound,
     Union,
     WriteBack,
@@ -71,6 +73,25 @@ def test_tuples_lists_unions_and_unbound(harness):
     assert call(2) == [[], 2]
     with pytest.raises(SystemError, match="alternative 3"):
         call(3)
+
+
+def test_calls_and_objects_made_once(harness):
+    pair = namedtuple("pair", "a b")
+    made = Sequence((Scalar(0, "py_int"), Sequence((), is_list=True)), maker=1)
+    body = "out[0].i = 7; return 0;"
+    recipe = Sequence((Shared(0, made), Shared(1, made), Shared(0, made)))
+    call = make(harness, body, recipe, constants=(None, pair))
+    first, second, third = call()
+    assert first is third
+    assert first is not second
+    assert first == second == pair(7, [])
+    assert type(first) is pair
+
+
+def test_a_call_that_raises(harness):
+    call = make(harness, "return 0;", Sequence((Shared(0, Sequence((Const(0),), maker=1)),)), constants=("x", int))
+    with pytest.raises(ValueError, match="invalid literal"):
+        call()
 
 
 def test_objects_of_slots_come_back_themselves(harness):

@@ -7,7 +7,7 @@ out:  C that fills out[], `return n;`, and entry n of `KernelInfo.exits`
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import assert_never
 
 from weft.codegen.access import block_text, view_data, view_strides
@@ -57,6 +57,7 @@ class _Store:
 
     kernel: Kernel
     used: int = 0
+    shared: dict[int, int] = field(default_factory=dict[int, int])  # numbers of packs, counted from 0
 
     def recipe(self, bundle: Bundle) -> abi.Recipe:
         match bundle:
@@ -68,8 +69,9 @@ class _Store:
                 return abi.Const(index)
             case SlotObject(slot=slot):
                 return abi.FromSlot(slot)
-            case Pack(items=items, is_list=is_list):
-                return self.sequence(items, is_list=is_list)
+            case Pack(items=items, is_list=is_list, maker=maker, number=number):
+                made = abi.Sequence(tuple(self.recipe(item) for item in items), is_list, maker)
+                return abi.Shared(self.shared.setdefault(number, len(self.shared)), made) if number else made
             case Choice():
                 return self._choice(bundle)
             case Missing():
@@ -77,8 +79,8 @@ class _Store:
             case _:
                 assert_never(bundle)
 
-    def sequence(self, items: Iterable[Bundle], *, is_list: bool = False) -> abi.Sequence:
-        return abi.Sequence(tuple(self.recipe(item) for item in items), is_list)
+    def sequence(self, items: Iterable[Bundle]) -> abi.Sequence:
+        return abi.Sequence(tuple(self.recipe(item) for item in items))
 
     def with_writebacks(self, recipe: abi.Recipe, writebacks: tuple[Bundle, ...]) -> abi.Recipe:
         if not self.kernel.program.writebacks:

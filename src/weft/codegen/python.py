@@ -178,7 +178,7 @@ class _Emitter(PythonExpressions):
                 return self.names[f"slot {slot}"]
             case Missing():
                 return self.helper("MISSING")
-            case Pack(items=items, is_list=is_list):
+            case Pack(items=items, is_list=is_list):  # a class of the user's has no text: its fields as a tuple
                 text = ", ".join(self.bundle(item) for item in items)
                 return f"[{text}]" if is_list else f"({text}{',' if len(items) == 1 else ''})"
             case Choice(tag=tag, items=items):

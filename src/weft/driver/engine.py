@@ -57,11 +57,7 @@ class Engine:
 
     def __init__(self, function: FunctionType, options: Options, stats: Stats) -> None:
         self.function, self.options, self.stats = function, options, stats
-        if signature_of(function) is None:
-            place = Span.from_code(function.__code__)
-            raise CompileError(
-                "E303", "functions with * or ** parameters are not compiled", place, "name the parameters"
-            )
+        self._signature = signature_of(function)
         self.host = Host(native(), function, options, stats, self._miss)
         self.call: Callable[..., Any] = self.host.call
         self._lock = threading.RLock()
@@ -85,7 +81,7 @@ class Engine:
             return self._python(params, problem if isinstance(problem, CompileError) else None)
         self._busy.depth = 1
         try:
-            return self.host.dispatcher.call(*self._positional(params), **self._keyword_only(params))
+            return self._signature.call(self.host.dispatcher.call, params)
         finally:
             self._busy.depth = 0
 
@@ -101,19 +97,11 @@ class Engine:
             return reason
         return None
 
-    def _positional(self, params: Sequence[Any]) -> Sequence[Any]:
-        return params[: self.function.__code__.co_argcount]
-
-    def _keyword_only(self, params: Sequence[Any]) -> dict[str, Any]:
-        code = self.function.__code__
-        names = code.co_varnames[code.co_argcount : code.co_argcount + code.co_kwonlyargcount]
-        return dict(zip(names, params[code.co_argcount :], strict=True))
-
     def _python(self, params: Sequence[Any], problem: CompileError | None) -> Any:
         if problem is not None and self.options.fallback == "error":
             raise problem.with_traceback(None) from None  # the place in the user's program is what matters
         self.stats.fallback_calls += 1
-        return self.function(*self._positional(params), **self._keyword_only(params))
+        return self._signature.call(self.function, params)
 
     def _refuse(self, key: Any, problem: CompileError) -> None:
         """Remember what cannot be compiled; say so once per reason."""

@@ -103,7 +103,8 @@ class _Finder:
                 parent = self.places[slot.parent]
                 return None if parent is None else parent.inside(f"[{slot.index}]")
             case SlotKind.MAPPING:
-                return None
+                parent = self.places[slot.parent]
+                return None if parent is None else parent.inside(f"[{slot.name!r}]")
 
     def at(self, place: Place) -> Iterator[Target]:
         if place.kind == RESULT.kind:

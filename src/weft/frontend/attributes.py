@@ -8,6 +8,7 @@ from types import MemberDescriptorType
 import numpy as np
 
 from weft.frontend.branches import bound
+from weft.frontend.classes import named_fields
 from weft.frontend.context import Lowering
 from weft.ir.dtypes import ScalarType
 from weft.numpy_rules.registry import rule_named
@@ -15,11 +16,14 @@ from weft.numpy_rules.values import (
     Array,
     Instance,
     Iteration,
+    Made,
+    Mapping,
     Method,
     Never,
     Operand,
     Range,
     Scalar,
+    Slice,
     Static,
     Tuple,
 )
@@ -43,10 +47,27 @@ def attribute(ctx: Lowering, owner: Operand, name: str) -> Operand:
             return _instance_attribute(ctx, owner, name)
         case Never():
             return owner
-        case Tuple() | Range() | Iteration():
+        case Tuple() | Made() | Range() | Slice() if name in (parts := _parts(owner)):
+            return parts[name]
+        case Tuple() | Mapping() | Range() | Iteration():
             return Method(owner, name)
         case _:
             raise ctx.build.error("E111", f"attribute '{name}' of this object is not compiled")
+
+
+def _parts(owner: Tuple | Made | Range | Slice) -> dict[str, Operand]:
+    """What an object shows of its own parts, by name."""
+    match owner:
+        case Tuple(cls=None):
+            return {}
+        case Tuple(cls=cls, items=items):
+            return dict(zip(named_fields(cls) or (), items, strict=True))
+        case Made(fields=fields, items=items):
+            return dict(zip(fields, items, strict=True))
+        case Range(start=start, stop=stop, step=step):
+            return {"start": Scalar(start), "stop": Scalar(stop), "step": Scalar(step)}
+        case Slice(start=start, stop=stop, step=step):
+            return {"start": start, "stop": stop, "step": step}
 
 
 def type_of(type_: ScalarType) -> type:

@@ -9,14 +9,17 @@ from __future__ import annotations
 
 import ast
 import inspect
+from enum import Enum
 from typing import Any
 
 import numpy as np
 
 from weft.frontend.branches import choose, split
 from weft.frontend.callees import Callee, activate, bind_arguments, find_callee, is_python_function
+from weft.frontend.classes import made_fields, makes_plainly, named_fields
 from weft.frontend.context import Activation, LoopFrame, Lowering
 from weft.frontend.expressions import binary, condition, lower_expression
+from weft.frontend.inputs import static_operand
 from weft.frontend.iteration import length, range_call
 from weft.frontend.liveness import statement_at
 from weft.ir.exprs import index
@@ -28,6 +31,8 @@ from weft.numpy_rules.values import (
     Function,
     Instance,
     Iteration,
+    Made,
+    Mapping,
     Method,
     Never,
     Operand,
@@ -54,6 +59,8 @@ def _arguments(ctx: Lowering, node: ast.Call) -> tuple[list[Operand], dict[str, 
     for arg in node.args:
         if isinstance(arg, ast.Starred):
             inner = lower_expression(ctx, arg.value)
+            if isinstance(inner, Mapping):
+                inner = Tuple(tuple(Static(key) for key in inner.keys))
             if not isinstance(inner, Tuple):
                 raise ctx.error(arg, "E150", "only tuples of known length can be unpacked into a call")
             args += inner.items
@@ -61,9 +68,13 @@ def _arguments(ctx: Lowering, node: ast.Call) -> tuple[list[Operand], dict[str, 
             args.append(lower_expression(ctx, arg))
     keywords: dict[str, Operand] = {}
     for keyword in node.keywords:
-        if keyword.arg is None:
-            raise ctx.error(keyword.value, "E151", "'**' in a call is not compiled", "write the keywords out")
-        keywords[keyword.arg] = lower_expression(ctx, keyword.value)
+        value = lower_expression(ctx, keyword.value)
+        if keyword.arg is not None:
+            keywords[keyword.arg] = value
+        elif not isinstance(value, Mapping) or keywords.keys() & set(value.keys):
+            raise ctx.error(keyword.value, "E151", "'**' in a call is compiled for dicts with known keys only")
+        else:
+            keywords.update(zip(value.keys, value.items, strict=True))
     return args, keywords
 
 
@@ -92,8 +103,40 @@ def _call_static(
         return apply_rule(ctx, node, entry, args, keywords)
     if is_python_function(target):
         raise ctx.error(node, "E152", "this call is not compiled here", "give its result a name of its own first")
+    made = _made(ctx, target, args, keywords) if isinstance(target, type) else None
+    if made is not None:
+        return made
     name = _full_name(target)
     raise ctx.error(node.func, "E114", f"{name} is not compiled", "call it outside of the program")
+
+
+def _made(ctx: Lowering, cls: Any, args: list[Operand], keywords: dict[str, Operand]) -> Operand | None:
+    """A new object of a named tuple or a dataclass; None for any other class."""
+    names = named_fields(cls)
+    is_tuple = names is not None and makes_plainly(cls)
+    fields = names if is_tuple else made_fields(cls)
+    if fields is None:
+        return None
+    function: Any = cls.__new__ if is_tuple else cls.__init__
+    tail = fields[len(fields) - len(function.__defaults__ or ()) :]
+    defaults = dict(zip(tail, function.__defaults__ or (), strict=True))
+    given: dict[str, Operand] = dict(zip(fields, args, strict=False))
+    if len(args) > len(fields) or keywords.keys() & given.keys() or keywords.keys() - set(fields):
+        return ctx.build.leave("the arguments do not fit the fields of the class")
+    given |= keywords
+    for name in fields:
+        if name not in given and name in defaults:
+            given[name] = _default(ctx, name, defaults[name])
+    if len(given) < len(fields):
+        return ctx.build.leave("a field of the class has no value")
+    items = tuple(given[name] for name in fields)
+    return Tuple(items, cls=cls) if is_tuple else Made(cls, fields, items, ctx.build.new_id())
+
+
+def _default(ctx: Lowering, name: str, value: Any) -> Operand:
+    if isinstance(value, bool | int | float | complex | np.generic | str | bytes | type | None | Enum | np.dtype):
+        return static_operand(value)
+    raise ctx.build.error("E165", f"the default of field '{name}' is not compiled", "give a value for the field")
 
 
 def _full_name(target: Any) -> str:
@@ -164,12 +207,37 @@ def apply_rule(
 def _call_method(
     ctx: Lowering, node: ast.Call, owner: Operand, name: str, args: list[Operand], keywords: dict[str, Operand]
 ) -> Operand:
+    if isinstance(owner, Mapping) and not keywords:
+        return _mapping_method(ctx, node, owner, name, args)
+    if isinstance(owner, Tuple) and owner.cls is not None and name == "_replace" and not args:
+        fields = named_fields(owner.cls) or ()
+        if not keywords.keys() - set(fields):
+            items = zip(fields, owner.items, strict=True)
+            return Tuple(tuple(keywords.get(field, item) for field, item in items), cls=owner.cls)
     families: dict[type, str] = {Array: "ndarray", Scalar: "scalar", Static: "ufunc"}
     family = families.get(type(owner), "")
     entry = rule_named(f"{family}.{name}")
     if entry is None:
         raise ctx.error(node.func, "E116", f"method '{name}' is not compiled", "call it outside of the program")
     return apply_rule(ctx, node, entry, [owner, *args], keywords)
+
+
+def _mapping_method(ctx: Lowering, node: ast.Call, owner: Mapping, name: str, args: list[Operand]) -> Operand:
+    """What can be asked of a dict without changing it."""
+    keys: tuple[Operand, ...] = tuple(Static(key) for key in owner.keys)
+    match name, args:
+        case "get", [Static(value=key), *rest] if len(rest) <= 1:
+            if key in owner.keys:
+                return owner.items[owner.keys.index(key)]
+            return rest[0] if rest else Static(None)
+        case "keys", []:
+            return Iteration("view", (Tuple(keys),))
+        case "values", []:
+            return Iteration("view", (Tuple(owner.items),))
+        case "items", []:
+            return Iteration("view", (Tuple(tuple(Tuple(pair) for pair in zip(keys, owner.items, strict=True))),))
+        case _:
+            raise ctx.error(node.func, "E116", f"method '{name}' of a dict is not compiled", "pass what it holds")
 
 
 # ---- inlining -------------------------------------------------------------------------------------------------------

@@ -17,7 +17,19 @@ from weft.frontend.joins import Template
 from weft.frontend.liveness import Names, StatementPath, names_read
 from weft.ir.nodes import Bundle, Choice, Constant, Missing, Pack, Site, SiteFrame, SlotObject
 from weft.numpy_rules.builder import Builder
-from weft.numpy_rules.values import Array, Either, Function, Instance, Never, Operand, Scalar, Static, Tuple, Unbound
+from weft.numpy_rules.values import (
+    Array,
+    Either,
+    Function,
+    Instance,
+    Made,
+    Never,
+    Operand,
+    Scalar,
+    Static,
+    Tuple,
+    Unbound,
+)
 from weft.support.abi import FunctionRef
 from weft.support.errors import CompileError
 from weft.support.spans import Located, Span
@@ -173,18 +185,24 @@ class Lowering:
 
     def bundle(self, operand: Operand, name: str = "") -> Bundle:
         """The operand as something that can leave the program."""
+        if isinstance(operand, Scalar):
+            return operand.expr
+        slot = self.inputs.slot_of(operand)
+        if slot >= 0:
+            return SlotObject(slot)
         match operand:
-            case Scalar(expr=expr):
-                return expr
             case Array(view=view):
-                slot = self.inputs.slot_of(operand)
-                return view if slot < 0 else SlotObject(slot)
-            case Static(value=value, slot=slot):
-                return SlotObject(slot) if slot >= 0 else Constant(self.constant(value))
-            case Instance(slot=slot):
+                return view
+            case Static(value=value, slot=slot) if slot < 0:
+                return Constant(self.constant(value))
+            case Static(slot=slot) | Instance(slot=slot):
                 return SlotObject(slot)
-            case Tuple(items=items, is_list=is_list):
-                return Pack(tuple(self.bundle(item, name) for item in items), is_list)
+            case Tuple(items=items, is_list=is_list, cls=cls, number=number):
+                maker = -1 if cls is None else self.constant(cls)
+                return Pack(tuple(self.bundle(item, name) for item in items), is_list, maker, number)
+            case Made(items=items, cls=cls, number=number):
+                parts = tuple(self.bundle(item, name) for item in items)
+                return Pack(parts, maker=self.constant(cls), number=number)
             case Either(tag=tag, items=items):
                 return Choice(tag, tuple(self.bundle(item, name) for item in items))
             case Unbound() | Never():

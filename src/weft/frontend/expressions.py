@@ -19,8 +19,10 @@ from weft.numpy_rules.values import (
     Array,
     Function,
     Instance,
+    Mapping,
     Never,
     Operand,
+    Range,
     Scalar,
     Slice,
     Static,
@@ -76,14 +78,24 @@ def _name(ctx: Lowering, node: ast.Name) -> Operand:
         operand = ctx.env.get(name, Unbound())
         if isinstance(operand, Unbound):
             return ctx.build.leave(f"local variable '{name}' has no value")
-        narrowed = bound(ctx, operand)
+        narrowed = _steady(ctx, bound(ctx, operand))
         if narrowed is not operand and len(ctx.build.scopes) == ctx.activation.depth:
             ctx.env[name] = narrowed
         return narrowed
     found = ctx.inputs.lookup(ctx.activation.names, name)
     if found is None:
         return ctx.build.leave(f"name '{name}' is not defined")
-    return found
+    return _steady(ctx, found)
+
+
+def _steady(ctx: Lowering, operand: Operand) -> Operand:
+    """The operand; of a range that came in from outside, the bounds are checked to be far from the ends of int64."""
+    from weft.frontend.iteration import make_range
+
+    if not isinstance(operand, Range):
+        return operand
+    checked = make_range(ctx, [operand.start, operand.stop, operand.step], operand.wish)
+    return operand if checked == operand else checked
 
 
 def _binary(ctx: Lowering, node: ast.BinOp) -> Operand:
@@ -107,7 +119,7 @@ def _binary_plain(ctx: Lowering, name: str, left: Operand, right: Operand) -> Op
     if isinstance(left, Scalar | Array) and isinstance(right, Scalar | Array):
         return _numpy_binary(ctx, name, left, right)
     if isinstance(left, Tuple) and isinstance(right, Tuple) and name == "add" and left.is_list == right.is_list:
-        return Tuple(left.items + right.items, left.is_list)
+        return made_tuple(ctx, left.items + right.items, is_list=left.is_list)
     if isinstance(left, Tuple) and isinstance(right, Tuple) and name in ("equal", "not_equal"):
         return _equal_tuples(ctx, name, left, right)
     if isinstance(left, Static) and isinstance(right, Static) and name in _PYTHON_OPERATORS:
@@ -116,7 +128,7 @@ def _binary_plain(ctx: Lowering, name: str, left: Operand, right: Operand) -> Op
         count = right.expr
         repeat = getattr(count, "constant", None)
         if isinstance(repeat, int):
-            return Tuple(left.items * repeat, left.is_list)
+            return made_tuple(ctx, left.items * repeat, is_list=left.is_list)
     raise ctx.build.error("E102", f"'{name}' is not compiled for these operands", "use arrays and numbers")
 
 
@@ -216,7 +228,7 @@ def _truth(ctx: Lowering, operand: Operand) -> Operand:
             return Scalar(_plain_bool(truth(ctx.build, Scalar(element))))
         case Static(value=value):
             return Scalar(const(bool(value), NP_BOOL))
-        case Tuple(items=items):
+        case Tuple(items=items) | Mapping(items=items):
             return Scalar(const(bool(items), NP_BOOL))
         case Function() | Instance() if not hasattr(getattr(operand, "cls", None), "__bool__"):
             return Scalar(const(True, NP_BOOL))
@@ -290,6 +302,8 @@ def _identical(ctx: Lowering, left: Operand, right: Operand) -> Operand:
 def _contained(ctx: Lowering, item: Operand, container: Operand) -> Operand:
     if isinstance(container, Static) and isinstance(item, Static):
         return _evaluated(ctx, lambda: item.value in container.value)
+    if isinstance(container, Mapping) and isinstance(item, Static):
+        return _evaluated(ctx, lambda: item.value in container.keys)
     if not isinstance(container, Tuple):
         raise ctx.build.error("E106", "'in' is compiled for tuples only")
     result: Operand = Scalar(const(False, PY_BOOL))
@@ -320,7 +334,12 @@ def _tuple(ctx: Lowering, node: ast.Tuple | ast.List) -> Operand:
             items += inner.items
         else:
             items.append(lower_expression(ctx, elt))
-    return Tuple(tuple(items), isinstance(node, ast.List))
+    return made_tuple(ctx, tuple(items), is_list=isinstance(node, ast.List))
+
+
+def made_tuple(ctx: Lowering, items: tuple[Operand, ...], *, is_list: bool) -> Tuple:
+    """A new tuple or list."""
+    return Tuple(items, is_list, number=ctx.build.new_id() if is_list else 0)
 
 
 def _slice(ctx: Lowering, node: ast.Slice) -> Operand:
@@ -348,6 +367,8 @@ def subscript(ctx: Lowering, owner: Operand, key: Operand) -> Operand:
             return owner.viewed(view)
         case Tuple():
             return _tuple_item(ctx, owner, key)
+        case Mapping():
+            return _mapping_item(ctx, owner, key)
         case Static(value=value) if is_weft_map(value):
             return map_domain(ctx, key)
         case Never():
@@ -363,13 +384,21 @@ def _tuple_item(ctx: Lowering, owner: Tuple, key: Operand) -> Operand:
         bounds = [static_int_or_none(ctx, part) for part in (key.start, key.stop, key.step)]
         if bounds[2] == 0:
             return ctx.build.leave("slice step cannot be zero")
-        return Tuple(owner.items[slice(*bounds)], owner.is_list)
+        return made_tuple(ctx, owner.items[slice(*bounds)], is_list=owner.is_list)
     position = static_int_or_none(ctx, key)
     if position is None:
         raise ctx.build.error("E109", "a tuple is indexed with constants only", "use an array")
     if not -len(owner.items) <= position < len(owner.items):
         return ctx.build.leave("tuple index out of range")
     return owner.items[position]
+
+
+def _mapping_item(ctx: Lowering, owner: Mapping, key: Operand) -> Operand:
+    if not isinstance(key, Static):
+        raise ctx.build.error("E109", "a dict is indexed with constant strings only", "use an array")
+    if key.value not in owner.keys:
+        return ctx.build.leave("the dict has no such key")
+    return owner.items[owner.keys.index(key.value)]
 
 
 def static_int_or_none(ctx: Lowering, operand: Operand) -> int | None:

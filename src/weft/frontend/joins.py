@@ -16,13 +16,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from weft.ir.dtypes import PY_INT, DType, ScalarType
 from weft.ir.exprs import Expr, Index, Value, const, const_index, index
 from weft.ir.nodes import NOTHING, Container, Layout, Storage, View, full_view
 from weft.numpy_rules.builder import Builder
-from weft.numpy_rules.values import Array, Either, Never, Operand, Scalar, Tuple
+from weft.numpy_rules.values import Array, Either, Made, Never, Operand, Scalar, Tuple
 
 MAX_ALTERNATIVES = 4
 _ONE = const_index(1)
@@ -57,6 +57,7 @@ class PassTuple:
 
     items: tuple[Template, ...]
     is_list: bool
+    cls: Any = None  # of a named tuple
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +115,7 @@ def _merge_plain(left: Template, operand: Operand) -> Template:
         return generic
     if isinstance(generic, PassTuple) and isinstance(operand, Tuple) and _same_length(generic, operand):
         items = zip(generic.items, operand.items, strict=True)
-        return PassTuple(tuple(merge(a, b) for a, b in items), generic.is_list)
+        return PassTuple(tuple(merge(a, b) for a, b in items), generic.is_list, generic.cls)
     return PassChoice((_settled(left), _settled(Same(operand))))
 
 
@@ -123,7 +124,8 @@ def _same_kind(left: PassArray, right: PassArray) -> bool:
 
 
 def _same_length(left: PassTuple, right: Tuple) -> bool:
-    return len(left.items) == len(right.items) and left.is_list == right.is_list
+    fits = left.is_list == right.is_list and left.cls is right.cls and not (right.is_list and right.slot >= 0)
+    return fits and len(left.items) == len(right.items)
 
 
 def _generic(operand: Operand) -> Template:
@@ -135,8 +137,12 @@ def _generic(operand: Operand) -> Template:
             raise CannotJoin  # what it is joined with may be written
         case Array():
             return PassArray(operand.dtype, tuple(e is _ONE for e in operand.shape), (operand.view.container,))
-        case Tuple(items=items, is_list=is_list):
-            return PassTuple(tuple(Same(item) for item in items), is_list)
+        case Tuple(is_list=True, slot=slot) if slot >= 0:
+            return Same(operand)  # the caller's own list: another one would not be the same object
+        case Tuple(items=items, is_list=is_list, cls=cls):
+            return PassTuple(tuple(Same(item) for item in items), is_list, cls)
+        case Made():
+            raise CannotJoin
         case _:
             return Same(operand)
 
@@ -144,8 +150,10 @@ def _generic(operand: Operand) -> Template:
 def settle(operand: Operand) -> Template:
     """The template that passes all of an operand that lives inside a region."""
     match operand:
-        case Tuple(items=items, is_list=is_list):
-            return PassTuple(tuple(settle(item) for item in items), is_list)
+        case Tuple(slot=slot) if slot >= 0:
+            return Same(operand)
+        case Tuple(items=items, is_list=is_list, cls=cls):
+            return PassTuple(tuple(settle(item) for item in items), is_list, cls)
         case Either(items=items):
             return PassChoice(tuple(settle(item) for item in items))
         case _:
@@ -193,9 +201,10 @@ def targets(build: Builder, template: Template, name: str) -> tuple[Operand, lis
         case PassArray():
             container = _ref(build, template, name)
             return Array(full_view(container), template.dtype), [container.name]
-        case PassTuple(items=items, is_list=is_list):
+        case PassTuple(items=items, is_list=is_list, cls=cls):
             parts = [targets(build, item, f"{name}{number}") for number, item in enumerate(items)]
-            return Tuple(tuple(part[0] for part in parts), is_list), [t for part in parts for t in part[1]]
+            below = Tuple(tuple(part[0] for part in parts), is_list, cls, number=build.new_id() if is_list else 0)
+            return below, [t for part in parts for t in part[1]]
         case PassChoice(items=items):
             tag = build.value(f"{name}_is", PY_INT, low=0, high=len(items) - 1)
             parts = [targets(build, item, name) for item in items]

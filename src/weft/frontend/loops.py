@@ -24,7 +24,7 @@ from weft.ir.dtypes import PY_BOOL, PY_INT
 from weft.ir.exprs import Const, Expr, Index, Value, const, const_index, index
 from weft.ir.nodes import Break, Bundle, Carry, Continue, Loop, Region, View, While
 from weft.numpy_rules.scalars import negate
-from weft.numpy_rules.values import Iteration, Never, Operand, Range, Scalar, Tuple, Unbound
+from weft.numpy_rules.values import Iteration, Mapping, Never, Operand, Range, Scalar, Static, Tuple, Unbound
 
 ZERO, ONE = const_index(0), const_index(1)
 _MAX_TRIALS = 8
@@ -37,6 +37,10 @@ def lower_for(ctx: Lowering, node: ast.For, path: tuple[int, ...]) -> bool:
         iterable = lower_expression(ctx, node.iter)
         if isinstance(iterable, Never):
             return unreachable(ctx)
+        if isinstance(iterable, Mapping):
+            iterable = Tuple(tuple(Static(key) for key in iterable.keys))
+        if isinstance(iterable, Iteration) and iterable.kind == "view":
+            (iterable,) = iterable.items
         if isinstance(iterable, Tuple):
             return _unrolled(ctx, node, path, iterable)
         ctx.build.use_site()  # checks of the body may move in front of the loop, and leave from there

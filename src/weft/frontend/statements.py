@@ -23,7 +23,7 @@ from weft.numpy_rules.elementwise import apply_ufunc
 from weft.numpy_rules.guards import Scope
 from weft.numpy_rules.indexing import index_view
 from weft.numpy_rules.scalars import negate
-from weft.numpy_rules.values import Array, Either, Instance, Never, Operand, Scalar, Static, Tuple, Unbound
+from weft.numpy_rules.values import Array, Either, Instance, Made, Never, Operand, Scalar, Static, Tuple, Unbound
 from weft.support.abi import NOT_COMPILED, SlotKind
 from weft.support.errors import CompileError
 
@@ -176,7 +176,7 @@ def _refuse_copies_of_views(ctx: Lowering, operand: Operand) -> None:
             raise ctx.build.error("E138", "the real or imaginary part is a view, which cannot be returned", "copy it")
         case Array(readonly=True):
             raise ctx.build.error("E138", "a read-only view cannot be returned", "return a copy of it")
-        case Tuple(items=items) | Either(items=items):
+        case Tuple(items=items) | Made(items=items) | Either(items=items):
             for item in items:
                 _refuse_copies_of_views(ctx, item)
         case _:

@@ -35,6 +35,7 @@ class Machine:
         self.site_times: dict[int, int] = {}
         self.deadline = math.inf  # on the monotonic clock
         self.leaving: set[int] = set()  # roots of the arrays in the bundle being built
+        self.made: dict[int, Any] = {}  # objects made once, by the number of their packs
 
     def enter(self) -> None:
         """Take scalars and arrays from the slots."""
@@ -99,11 +100,8 @@ def compile_bundle(bundle: Bundle, program: Program) -> Build:
             return lambda machine: machine.slots[slot]
         case Missing():
             return lambda machine: MISSING
-        case Pack(items=items, is_list=is_list):
-            builds = [compile_bundle(item, program) for item in items]
-            if is_list:
-                return lambda machine: [build(machine) for build in builds]
-            return lambda machine: tuple(build(machine) for build in builds)
+        case Pack():
+            return _compile_pack(bundle, program)
         case Choice(tag=tag, items=items):
             chosen, builds = compile_expr(tag), [compile_bundle(item, program) for item in items]
             return lambda machine: builds[int(chosen(machine.env))](machine)
@@ -112,6 +110,21 @@ def compile_bundle(bundle: Bundle, program: Program) -> Build:
         case _:
             expr, type_ = compile_expr(bundle), bundle.type
             return lambda machine: leave(expr(machine.env), type_)
+
+
+def _compile_pack(pack: Pack, program: Program) -> Build:
+    builds = [compile_bundle(item, program) for item in pack.items]
+
+    def build(machine: Machine) -> Any:
+        if pack.number in machine.made:
+            return machine.made[pack.number]
+        items = [build(machine) for build in builds]
+        made = program.constants[pack.maker](*items) if pack.maker >= 0 else items if pack.is_list else tuple(items)
+        if pack.number:
+            machine.made[pack.number] = made
+        return made
+
+    return build
 
 
 def _compile_array(view: View, program: Program) -> Build:

@@ -317,7 +317,13 @@ def parse_bundle(source: Source) -> Bundle:
         return Missing()
     if source.accept("choice"):
         return Choice(parse_expr(source), source.sequence(parse_bundle))
-    if source.peek("list") or source.peek("tuple"):
-        is_list = source.word("") == "list"
-        return Pack(source.sequence(parse_bundle), is_list)
+    if source.peek("list") or source.peek("tuple") or source.peek("call"):
+        return _parse_pack(source)
     return parse_expr(source)
+
+
+def _parse_pack(source: Source) -> Bundle:
+    kind = source.word("")
+    maker = source.integer() if kind == "call" else -1
+    number = source.integer() if source.accept("as") else 0
+    return Pack(source.sequence(parse_bundle), kind == "list", maker, number)

@@ -144,10 +144,15 @@ class SlotObject:
 
 @dataclass(frozen=True, slots=True)
 class Pack:
-    """A tuple (or list) of bundles."""
+    """A tuple (or list) of bundles; or what the constant `maker` gives when it is called with them.
+
+    Packs of one `number` that leave together are one object; 0: each is its own.
+    """
 
     items: tuple[Bundle, ...]
     is_list: bool = False
+    maker: int = -1
+    number: int = 0
 
 
 @dataclass(frozen=True, slots=True)

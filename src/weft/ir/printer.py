@@ -306,8 +306,9 @@ class _ExprPrinter:
                 return f"constant {index}"
             case SlotObject(slot=slot):
                 return f"slot {slot}"
-            case Pack(items=items, is_list=is_list):
-                return f"{'list' if is_list else 'tuple'}({self.bundles(items)})"
+            case Pack(items=items, is_list=is_list, maker=maker, number=number):
+                kind = "list" if is_list else f"call {maker}" if maker >= 0 else "tuple"
+                return f"{kind}{f' as {number} ' if number else ''}({self.bundles(items)})"
             case Choice(tag=tag, items=items):
                 return f"choice {self.expr(tag)} ({self.bundles(items)})"
             case Missing():

@@ -207,7 +207,8 @@ class Scope:
                 self.require(0 <= number < len(program.constants), f"there is no constant {number}")
             case SlotObject(slot=slot):
                 self.require(0 <= slot < len(program.slots), f"there is no slot {slot}")
-            case Pack(items=items):
+            case Pack(items=items, maker=maker):
+                self.require(-1 <= maker < len(program.constants), f"there is no constant {maker}")
                 self.bundles(items)
             case Choice(tag=tag, items=items):
                 self.use(tag)

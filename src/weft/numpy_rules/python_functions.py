@@ -22,7 +22,7 @@ from weft.numpy_rules.math_functions import to_int
 from weft.numpy_rules.registry import numpy_rule
 from weft.numpy_rules.scalars import compare, convert, int_expr, python_unary, truth
 from weft.numpy_rules.type_conversions import python_cast
-from weft.numpy_rules.values import Array, Either, Instance, Operand, Range, Scalar, Static, Tuple
+from weft.numpy_rules.values import Array, Either, Instance, Made, Mapping, Operand, Range, Scalar, Static, Tuple
 
 _PYTHON_CLASSES: dict[ScalarType, type[Any]] = {PY_BOOL: bool, PY_INT: int, PY_FLOAT: float, PY_COMPLEX: complex}
 
@@ -151,6 +151,8 @@ def lower_sum(build: Builder, iterable: Operand, /, start: Operand | int = 0) ->
 def _items(build: Builder, operand: Operand, instead: str) -> tuple[Operand, ...]:
     if isinstance(operand, Tuple):
         return operand.items
+    if isinstance(operand, Mapping):
+        return tuple(Static(key) for key in operand.keys)
     if isinstance(operand, Array | Range):
         raise build.error("E271", "Python would take the elements one by one", f"use {instead}")
     raise PythonRaises("object is not iterable")
@@ -228,7 +230,7 @@ def _int_extreme(build: Builder, test: str, old: Index, new: Index) -> Scalar:
 def lower_len(build: Builder, obj: Operand, /) -> Operand:
     """A Python int."""
     match obj:
-        case Tuple(items=items):
+        case Tuple(items=items) | Mapping(items=items):
             return Scalar(const_index(len(items)))
         case Array() if obj.rank:
             return Scalar(obj.shape[0])
@@ -250,7 +252,7 @@ def lower_tuple(build: Builder, iterable: Operand | tuple[()] = (), /) -> Operan
 def lower_list(build: Builder, iterable: Operand | tuple[()] = (), /) -> Operand:
     """A list of the same items."""
     items = () if isinstance(iterable, tuple) else _items(build, iterable, "the array itself")
-    return Tuple(items, is_list=True)
+    return Tuple(items, is_list=True, number=build.new_id())
 
 
 @numpy_rule("builtins.any", samples=("any((v(0), v(2.5)))", "any(())", "any([v(0), False])"))
@@ -299,7 +301,11 @@ def class_of(operand: Operand) -> type[Any] | None:
         case Array():
             return np.ndarray
         case Tuple():
-            return list if operand.is_list else tuple
+            return operand.cls or (list if operand.is_list else tuple)
+        case Mapping():
+            return dict
+        case Made(cls=cls):
+            return cls
         case Static(value=value):
             return value.__class__
         case Instance(cls=cls):

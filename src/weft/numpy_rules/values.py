@@ -71,10 +71,36 @@ class Static:
 
 @dataclass(frozen=True, slots=True)
 class Tuple:
-    """A tuple or list of known length."""
+    """A tuple or list of known length.
+
+    `cls` is the class of a named tuple, `slot` where it came in through one. A list that the program makes has a
+    `number` of its own: wherever it leaves the program, under whatever names, it is one object.
+    """
 
     items: tuple[Operand, ...]
     is_list: bool = False
+    cls: Any = None
+    slot: int = -1
+    number: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Mapping:
+    """A dict with known string keys that came in through a slot."""
+
+    keys: tuple[str, ...]
+    items: tuple[Operand, ...]
+    slot: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Made:
+    """An object of a dataclass that the program makes: the class is called with `items` when it leaves the program."""
+
+    cls: type
+    fields: tuple[str, ...]
+    items: tuple[Operand, ...]
+    number: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +179,8 @@ Operand: TypeAlias = (
     | Array
     | Static
     | Tuple
+    | Mapping
+    | Made
     | Range
     | Iteration
     | Slice

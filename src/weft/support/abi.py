@@ -45,8 +45,10 @@ class ArgKind(IntEnum):
     NP_SCALAR = 6  # exactly numpy.<dtype>
     STATIC = 7  # equal to `value` (same type, then ==); for functions, modules and classes: the same object
     OBJECT = 8  # exactly of the class in `value`; its attributes are slots of their own
-    TUPLE = 9  # exactly tuple of `length` items; the items are slots of their own
+    TUPLE = 9  # exactly tuple, or the named tuple in `value`, of `length` items; the items are slots of their own
     IGNORED = 10  # any object: the compiled code never looks at it (it may still be handed back)
+    LIST = 11  # exactly list of `length` items; the items are slots of their own
+    DICT = 12  # exactly dict with the keys in `value`, a tuple, in that order; the values are slots of their own
 
 
 class SlotKind(IntEnum):
@@ -56,8 +58,8 @@ class SlotKind(IntEnum):
     GLOBAL = 2  # the program's globals()[name], else builtins
     CELL = 3  # closure cell number `index` of the program
     ATTRIBUTE = 4  # getattr(slot[index], name)
-    ITEM = 5  # slot[parent][index], parent a tuple
-    MAPPING = 6  # slot[parent][name], parent a dict: globals of another module
+    ITEM = 5  # slot[parent][index], parent a tuple or list
+    MAPPING = 6  # slot[parent][name], parent a dict: an argument, or the globals of another module
 
 
 class Slot(NamedTuple):
@@ -79,8 +81,8 @@ class ArgSpec(NamedTuple):
     ones: int = 0  # ARRAY: bit d set = extent d is exactly 1, clear = it is not 1
     written: bool = False  # ARRAY: the kernel writes it (must be writeable, takes part in the overlap check)
     same_as: int = -1  # ARRAY: earlier slot that is the very same array (pointer, shape, strides)
-    value: Any = None  # STATIC, OBJECT: an encoded constant, see `encode_constant` in runtime
-    length: int = 0  # TUPLE
+    value: Any = None  # STATIC, OBJECT, TUPLE, DICT: an encoded constant, see `encode_constant` in runtime
+    length: int = 0  # TUPLE, LIST
     order: int = 0  # ARRAY with layout "S": its axes from slowest to fastest (`pack_order`); 0: any
 
 
@@ -112,6 +114,8 @@ class RecipeOp(IntEnum):
     UNION = 11  # s n (len item)... out[s].i selects the item
     UNBOUND = 12  #                 the marker object for a name that has no value
     VIEW = 13  # s dtype ndim       as ARRAY, but never the very object of an argument
+    CALL = 14  # k n item...        constants[k](item, ...)
+    SHARED = 15  # k len item       item the first time, the same object again for the same k
 
 
 class Const(NamedTuple):
@@ -143,10 +147,18 @@ class Array(NamedTuple):
 
 
 class Sequence(NamedTuple):
-    """A tuple or list of recipes."""
+    """A tuple or list of recipes; with `maker`, what that constant gives when it is called with them."""
 
     items: tuple[Recipe, ...]
     is_list: bool = False
+    maker: int = -1
+
+
+class Shared(NamedTuple):
+    """A recipe whose object is made once per exit, however often its number stands there."""
+
+    number: int
+    item: Recipe
 
 
 class Union(NamedTuple):
@@ -160,7 +172,7 @@ class Unbound(NamedTuple):
     """A name without a value at this point."""
 
 
-Recipe: TypeAlias = Const | FromSlot | Scalar | Array | Sequence | Union | Unbound
+Recipe: TypeAlias = Const | FromSlot | Scalar | Array | Sequence | Shared | Union | Unbound
 
 _PY_SCALARS = {
     "py_bool": RecipeOp.PY_BOOL,
@@ -181,19 +193,28 @@ def flatten_recipe(recipe: Recipe) -> list[int]:
             return _flatten_scalar(recipe)
         case Array(out=out, dtype=dtype, ndim=ndim, fresh=fresh):
             return [RecipeOp.VIEW if fresh else RecipeOp.ARRAY, out, DTYPE_INDEX[dtype], ndim]
-        case Sequence(items=items, is_list=is_list):
-            words: list[int] = [RecipeOp.LIST if is_list else RecipeOp.TUPLE, len(items)]
-            for item in items:
-                words += flatten_recipe(item)
-            return words
+        case Sequence():
+            return _flatten_sequence(recipe)
+        case Shared(number=number, item=item):
+            flat = flatten_recipe(item)
+            return [RecipeOp.SHARED, number, len(flat), *flat]
         case Union(tag=tag, alternatives=alternatives):
-            words = [RecipeOp.UNION, tag, len(alternatives)]
+            words: list[int] = [RecipeOp.UNION, tag, len(alternatives)]
             for alternative in alternatives:
                 flat = flatten_recipe(alternative)
                 words += [len(flat), *flat]
             return words
         case Unbound():
             return [RecipeOp.UNBOUND]
+
+
+def _flatten_sequence(recipe: Sequence) -> list[int]:
+    kind = RecipeOp.LIST if recipe.is_list else RecipeOp.TUPLE
+    words: list[int] = [RecipeOp.CALL, recipe.maker] if recipe.maker >= 0 else [kind]
+    words.append(len(recipe.items))
+    for item in recipe.items:
+        words += flatten_recipe(item)
+    return words
 
 
 def _flatten_scalar(recipe: Scalar) -> list[int]:
@@ -336,8 +357,11 @@ def _recipe_to_json(recipe: Recipe) -> list[Any]:
             return ["scalar", out, kind]
         case Array(out=out, dtype=dtype, ndim=ndim, fresh=fresh):
             return ["array", out, dtype, ndim, fresh]
-        case Sequence(items=items, is_list=is_list):
-            return ["list" if is_list else "tuple", *(_recipe_to_json(item) for item in items)]
+        case Sequence(items=items, is_list=is_list, maker=maker):
+            kind = ["call", maker] if maker >= 0 else ["list" if is_list else "tuple"]
+            return [*kind, *(_recipe_to_json(item) for item in items)]
+        case Shared(number=number, item=item):
+            return ["shared", number, _recipe_to_json(item)]
         case Union(tag=tag, alternatives=alternatives):
             return ["union", tag, *(_recipe_to_json(item) for item in alternatives)]
         case Unbound():
@@ -357,6 +381,10 @@ def _recipe_from_json(data: list[Any]) -> Recipe:
             return Array(*rest)
         case "tuple" | "list":
             return Sequence(tuple(_recipe_from_json(item) for item in rest), data[0] == "list")
+        case "call":
+            return Sequence(tuple(_recipe_from_json(item) for item in rest[1:]), maker=rest[0])
+        case "shared":
+            return Shared(rest[0], _recipe_from_json(rest[1]))
         case "union":
             return Union(rest[0], tuple(_recipe_from_json(item) for item in rest[1:]))
         case "unbound":

@@ -3,7 +3,7 @@
 enum slot_kind { SLOT_PARAM = 1, SLOT_GLOBAL, SLOT_CELL, SLOT_ATTRIBUTE, SLOT_ITEM, SLOT_MAPPING };
 enum arg_kind {
     ARG_ARRAY = 1, ARG_PY_BOOL, ARG_PY_INT, ARG_PY_FLOAT, ARG_PY_COMPLEX, ARG_NP_SCALAR, ARG_STATIC, ARG_OBJECT,
-    ARG_TUPLE, ARG_IGNORED,
+    ARG_TUPLE, ARG_IGNORED, ARG_LIST, ARG_DICT,
 };
 enum match_result { NO_MATCH, MATCH, OVERLAP };
 enum { MAX_NDIM = 16 };
@@ -14,8 +14,8 @@ typedef struct {
     int kind, dtype, ndim, flags, same_as; /* flags: NumPy's that must be set */
     int written, array;                    /* array: number among the ARRAY slots */
     uint32_t ones;
-    int64_t length;                        /* TUPLE: items; ARRAY: the order of its axes (pack_order), 0: any */
-    PyObject *value;                       /* STATIC: the value, OBJECT: the class */
+    int64_t length;                        /* TUPLE, LIST: items; ARRAY: the order of its axes (pack_order), 0: any */
+    PyObject *value;                       /* STATIC: the value, OBJECT, TUPLE: the class (None: tuple), DICT: keys */
 } arg_record;
 typedef struct {
     int recipe_start, has_frames;
@@ -25,7 +25,7 @@ typedef struct {
 typedef struct {
     int64_t references, calls;
     int32_t (*kernel)(weft_ctx *, const weft_value *, weft_value *);
-    int slot_count, out_count, exit_count, array_count, extent_count, made_count, has_writebacks;
+    int slot_count, out_count, exit_count, array_count, extent_count, made_count, shared_count, has_writebacks;
     slot_record *slots;
     arg_record *args;
     exit_record *exits;
@@ -47,6 +47,7 @@ typedef struct {
     int64_t *low, *high;  /* address range of each array */
     made_array *made;     /* result arrays so far */
     int made_count;
+    PyObject **shared;    /* objects an exit makes once, owned; NULL: not yet */
 } call_frame;
 
 typedef struct {
@@ -63,7 +64,9 @@ static PyObject *fetch_borrowed(const slot_record *slot, const environment *env,
     case SLOT_GLOBAL:
         found = PyDict_GetItemWithError(env->globals, slot->name);
         return found ? found : PyDict_GetItemWithError(env->builtins, slot->name);
-    case SLOT_ITEM: return PyTuple_GetItem(objects[slot->parent], slot->index);
+    case SLOT_ITEM: /* the parent was checked: a tuple, or a list */
+        found = objects[slot->parent];
+        return Py_TYPE(found) == &PyList_Type ? PyList_GetItem(found, slot->index) : PyTuple_GetItem(found, slot->index);
     case SLOT_MAPPING: return PyDict_GetItemWithError(objects[slot->parent], slot->name);
     default: return NULL;
     }
@@ -119,6 +122,25 @@ static int static_equal(PyObject *a, PyObject *b)
     return equal > 0;
 }
 
+/* ---------------------------------------------------------------- containers */
+/* The very class in `value`, or tuple itself. */
+static int check_tuple(const arg_record *arg, PyObject *object)
+{
+    PyTypeObject *wanted = arg->value == Py_None ? &PyTuple_Type : (PyTypeObject *)arg->value;
+    return Py_TYPE(object) == wanted && PyTuple_Size(object) == arg->length;
+}
+
+/* Exactly these keys, in this order: iteration over the dict gives what it gave when the program was compiled. */
+static int check_dict(const arg_record *arg, PyObject *object)
+{
+    PyObject *key, *held;
+    Py_ssize_t place = 0, count = PyTuple_Size(arg->value);
+    if (Py_TYPE(object) != &PyDict_Type || PyDict_Size(object) != count) return 0;
+    for (Py_ssize_t i = 0; PyDict_Next(object, &place, &key, &held); i++)
+        if (i >= count || !static_equal(key, PyTuple_GetItem(arg->value, i))) return 0;
+    return 1;
+}
+
 /* ---------------------------------------------------------------- scalars */
 static void read_np_scalar(PyObject *object, int dtype, weft_value *value)
 {
@@ -170,7 +192,9 @@ static int check_scalar(const arg_record *arg, PyObject *object, weft_value *val
         return 1;
     case ARG_STATIC: return static_equal(object, arg->value);
     case ARG_OBJECT: return type == (PyTypeObject *)arg->value;
-    case ARG_TUPLE: return type == &PyTuple_Type && PyTuple_Size(object) == arg->length;
+    case ARG_TUPLE: return check_tuple(arg, object);
+    case ARG_LIST: return type == &PyList_Type && PyList_Size(object) == arg->length;
+    case ARG_DICT: return check_dict(arg, object);
     default: return arg->kind == ARG_IGNORED;
     }
 }

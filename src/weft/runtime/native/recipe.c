@@ -2,7 +2,7 @@
 
 enum recipe_op {
     OP_CONST = 1, OP_SLOT, OP_PY_BOOL, OP_PY_INT, OP_PY_FLOAT, OP_PY_COMPLEX, OP_NP_SCALAR, OP_ARRAY, OP_TUPLE, OP_LIST,
-    OP_UNION, OP_UNBOUND, OP_VIEW,
+    OP_UNION, OP_UNBOUND, OP_VIEW, OP_CALL, OP_SHARED,
 };
 
 typedef struct {
@@ -184,9 +184,32 @@ static PyObject *decode_union(decoder *d)
     return result;
 }
 
+/* constants[k](item, ...) */
+static PyObject *decode_call(decoder *d)
+{
+    PyObject *maker = PyTuple_GetItem(d->v->constants, *d->word++);
+    PyObject *items = decode_sequence(d, 0);
+    if (!items) return NULL;
+    PyObject *made = PyObject_Call(maker, items, NULL);
+    Py_DecRef(items);
+    return made;
+}
+
+static PyObject *decode_shared(decoder *d)
+{
+    PyObject **known = &d->frame->shared[d->word[0]];
+    const int32_t *end = d->word + 2 + d->word[1];
+    d->word += 2;
+    if (!*known) *known = decode(d);
+    d->word = end;
+    return *known ? new_reference(*known) : NULL;
+}
+
 static PyObject *decode(decoder *d)
 {
     int op = *d->word++;
+    if (op == OP_CALL) return decode_call(d);
+    if (op == OP_SHARED) return decode_shared(d);
     if (op == OP_UNBOUND) return new_reference(unbound_marker);
     if (op == OP_ARRAY || op == OP_VIEW) return decode_array(d, op == OP_VIEW);
     if (op == OP_UNION) return decode_union(d);
@@ -207,7 +230,7 @@ static PyObject *decode(decoder *d)
 /* ---------------------------------------------------------------- checking a recipe before it is used */
 typedef struct {
     const int32_t *word, *end;
-    int out_count, slot_count, constant_count, arrays; /* arrays: how many the recipe can make */
+    int out_count, slot_count, constant_count, arrays, shared; /* arrays, shared objects: how many the recipe can make */
 } recipe_check;
 
 static int in_range(int value, int limit) { return value >= 0 && value < limit; }
@@ -235,6 +258,22 @@ static int check_union(recipe_check *check)
     return 1;
 }
 
+static int check_call(recipe_check *check, int maker)
+{
+    return in_range(maker, check->constant_count) && check->word < check->end && *check->word >= 0 &&
+           check_items(check, *check->word++);
+}
+
+static int check_shared(recipe_check *check, int number)
+{
+    if (!in_range(number, 1 << 16) || check->word >= check->end) return 0;
+    if (!in_range(check->word[0], (int)(check->end - check->word))) return 0;
+    const int32_t *stop = check->word + 1 + check->word[0];
+    if (number >= check->shared) check->shared = number + 1;
+    check->word++;
+    return check_recipe(check) && check->word == stop;
+}
+
 /* Well-formed, with every index in range? Advances over one recipe. */
 static int check_recipe(recipe_check *check)
 {
@@ -245,6 +284,8 @@ static int check_recipe(recipe_check *check)
     if (check->word >= check->end) return 0;
     int first = *check->word++;
     if (op == OP_TUPLE || op == OP_LIST) return first >= 0 && check_items(check, first);
+    if (op == OP_CALL) return check_call(check, first);
+    if (op == OP_SHARED) return check_shared(check, first);
     if (op == OP_CONST) return in_range(first, check->constant_count);
     if (op == OP_SLOT) return in_range(first, check->slot_count);
     if (!in_range(first, check->out_count)) return 0;

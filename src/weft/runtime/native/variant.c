@@ -19,6 +19,8 @@ static int next_within(table_reader *reader, int64_t low, int64_t high)
     return reader->bad ? 0 : (int)value;
 }
 
+static int has_items(const arg_record *arg) { return arg->kind == ARG_TUPLE || arg->kind == ARG_LIST; }
+
 static void read_slot(table_reader *reader, variant *v, int k, const int limits[2])
 {
     slot_record *slot = &v->slots[k];
@@ -28,14 +30,14 @@ static void read_slot(table_reader *reader, variant *v, int k, const int limits[
     slot->index = next_within(reader, 0, highest);
     slot->parent = next_within(reader, slot->kind >= SLOT_ITEM ? 0 : -1, k - 1);
     slot->name = PyTuple_GetItem(v->names, k);
-    if (!slot->name || (slot->kind == SLOT_ITEM && v->args[slot->parent].kind != ARG_TUPLE)) reader->bad = 1;
+    if (!slot->name || (slot->kind == SLOT_ITEM && !has_items(&v->args[slot->parent]))) reader->bad = 1;
 }
 
 static void read_arg(table_reader *reader, variant *v, int k)
 {
     static const int layout_flags[] = {0, NPY_C_CONTIGUOUS, NPY_F_CONTIGUOUS};
     arg_record *arg = &v->args[k];
-    arg->kind = next_within(reader, ARG_ARRAY, ARG_IGNORED);
+    arg->kind = next_within(reader, ARG_ARRAY, ARG_DICT);
     arg->dtype = next_within(reader, 0, DT_COUNT - 1);
     arg->ndim = next_within(reader, 0, MAX_NDIM);
     arg->flags = NPY_ALIGNED | layout_flags[next_within(reader, 0, 2)];
@@ -45,7 +47,7 @@ static void read_arg(table_reader *reader, variant *v, int k)
     arg->same_as = next_within(reader, -1, k - 1);
     arg->length = next_word(reader);
     arg->value = PyTuple_GetItem(v->values, k);
-    if (!arg->value) reader->bad = 1;
+    if (!arg->value || (arg->kind == ARG_DICT && PyTuple_Size(arg->value) < 0)) reader->bad = 1;
     if (arg->kind != ARG_ARRAY) return;
     if (arg->same_as >= 0 && v->args[arg->same_as].kind != ARG_ARRAY) reader->bad = 1;
     arg->array = v->array_count++;
@@ -63,9 +65,10 @@ static void read_exits(table_reader *reader, variant *v)
         for (int i = 0; i < count && !reader->bad; i++) v->recipes[used++] = (int32_t)next_word(reader);
         if (reader->bad) return;
         recipe_check check = {v->recipes + used - count, v->recipes + used, v->out_count, v->slot_count,
-                              (int)PyTuple_Size(v->constants), 0};
+                              (int)PyTuple_Size(v->constants), 0, 0};
         if (!check_recipe(&check) || check.word != check.end) reader->bad = 1;
         if (check.arrays > v->made_count) v->made_count = check.arrays;
+        if (check.shared > v->shared_count) v->shared_count = check.shared;
     }
 }
 
