@@ -470,3 +470,176 @@ def test_partial_and_lambda() -> None:
     assert_same_outcome(run(half, (f8(3),)), run(lambda v: v * 0.5 + 1, (f8(3),)))
     assert_same_outcome(run(program, (i8(3), 2)), run(lambda v, k: v * k + 1, (i8(3), 2)))
     assert stats_of(program)["fallback_calls"] == 0
+
+
+# ---------------------------------------------------------------- arrays that are not plain arrays
+
+
+class HasArray:
+    """Gives the array it holds."""
+
+    def __init__(self, array):
+        self.held = array
+
+    def __array__(self, dtype=None, copy=None):
+        return self.held
+
+
+class HasCopies(HasArray):
+    """Gives a new array every time."""
+
+    def __array__(self, dtype=None, copy=None):
+        return self.held.copy()
+
+
+class HasInterface:
+    def __init__(self, array):
+        self.held = array
+
+    @property
+    def __array_interface__(self):
+        return self.held.__array_interface__
+
+
+class HasPack:
+    def __init__(self, array):
+        self.held = array
+
+    def __dlpack__(self, **options):
+        return self.held.__dlpack__(**options)
+
+    def __dlpack_device__(self):
+        return self.held.__dlpack_device__()
+
+
+class Derived(np.ndarray):
+    pass
+
+
+@TABLE.add(lambda: (HasArray(f8(3)),), lambda: (HasInterface(f8(2, 3)),), lambda: (HasArray(i8(4)),))
+def array_of_an_object(x):
+    a = np.asarray(x)
+    b = np.ascontiguousarray(x)
+    a[0] = 7
+    return a + b, np.asarray(x).sum()
+
+
+@TABLE.add(lambda: (HasInterface(f4(3)),))
+def copy_of_an_object(x):
+    a = np.array(x)
+    a[0] = 7
+    return a, np.asarray(x, dtype=np.float64), np.array(x, np.int8)
+
+
+@TABLE.add(lambda: (HasArray(f4(3)),), need="right")
+def copy_that_the_object_makes(x):
+    a = np.array(x)
+    a[0] = 7
+    return a, np.asarray(x)
+
+
+@TABLE.add(lambda: (HasPack(f8(3)),))
+def pack_of_an_object(x):
+    return np.from_dlpack(x) * 2
+
+
+@TABLE.add(lambda: (HasCopies(f8(3)),), lambda: (HasArray(f8(3)),), lambda: (HasPack(f8(3)),), need="right")
+def objects_without_arithmetic(x):
+    return np.sum(np.asarray(x)) if hasattr(x, "held") and x.held[0] > 0 else x + 1
+
+
+@TABLE.add(lambda: (HasCopies(f8(3)),), need="right")
+def object_that_copies(x):
+    a = np.asarray(x)
+    a[0] = 7
+    return a, np.asarray(x)
+
+
+def test_an_object_with_an_array_is_asked_on_every_call() -> None:
+    program = weft.program(array_of_an_object, fallback="error")
+    holder = HasArray(f8(3))
+    for array in (f8(3), f8(5), i8(4)):
+        holder.held = array.copy()
+        expected = run(array_of_an_object, (HasArray(array.copy()),))
+        assert_same_outcome(run(program, (holder,)), expected)
+    assert program.stats.variants == 2
+
+
+def unaligned():
+    array = np.zeros(33, np.uint8)[1:].view(np.float64)
+    array[:] = [1, 2, 3, 4]
+    return array
+
+
+def locked():
+    array = f8(4)
+    array.flags.writeable = False
+    return array
+
+
+ODD = {
+    "MaskedArray": lambda: np.ma.MaskedArray([1.0, 2.0, 3.0], mask=[0, 1, 0]),
+    "matrix": lambda: np.matrix([[1.0, 2.0], [3.0, 4.0]]),
+    "recarray": lambda: np.rec.array([(1.0, 2)], dtype=[("x", "f8"), ("k", "i4")]),
+    "Derived": lambda: f8(4).view(Derived),
+    "dtype [('x', '<f8')]": lambda: np.zeros(3, dtype=[("x", "f8")]),
+    "dtype object": lambda: np.array([1, 2.5, 3], dtype=object),
+    "dtype datetime64": lambda: np.array(["2020-01-01", "2021-01-01"], dtype="M8[D]"),
+    "dtype <U1": lambda: np.array(["a", "b"]),
+    "dtype float16": lambda: f8(4).astype(np.float16),
+    "dtype float128": lambda: f8(4).astype(np.longdouble),
+    "dtype >f8": lambda: f8(4).astype(">f8"),
+    "dtype int64 ('q')": lambda: i8(4).astype(np.longlong),
+    "not aligned": unaligned,
+    "more than 16 axes": lambda: np.ones((1,) * 17),
+}
+
+
+def unusual(a, k):
+    b = a + a
+    if k:
+        a[0] = a[-1]
+    return b, a[:1]
+
+
+@pytest.mark.filterwarnings("ignore::PendingDeprecationWarning")  # of np.matrix
+@pytest.mark.parametrize("reason", ODD)
+def test_odd_arrays_run_in_python_with_a_reason(reason) -> None:
+    program = weft.program(unusual)
+    for k in (0, 1):
+        actual = run(program, (ODD[reason](), k))
+        assert_same_outcome(actual, run(unusual, (ODD[reason](), k)))
+        assert stats_of(program)["native_calls"] == 0
+        assert all(reason in str(warning.message) for warning in actual.own_warnings)
+    assert reason in "".join(program.stats.reasons)
+
+
+def test_a_read_only_array_that_may_be_written() -> None:
+    program = weft.program(unusual)
+    for k in (0, 1, 0):
+        assert_same_outcome(run(program, (locked(), k)), run(unusual, (locked(), k)))
+    assert program.stats.variants == 1
+    assert "read-only" in "".join(program.stats.reasons)
+
+
+@TABLE.add(
+    lambda: (np.broadcast_to(f8(3), (2, 3)),),
+    lambda: (np.broadcast_to(f8(2, 1), (2, 3)),),
+    lambda: (np.broadcast_to(f8(2, 1, 4), (2, 3, 4)),),
+    lambda: (np.broadcast_to(f8(3, 1), (2, 3, 4)).transpose(1, 2, 0),),
+    lambda: (np.lib.stride_tricks.as_strided(f8(9), (4, 3), (8, 16)),),
+)
+def repeated_axes(a):
+    return a + 1, np.array(a), a.copy(), a.sum(axis=0), a.T * 2, np.zeros_like(a)
+
+
+@pytest.mark.filterwarnings("ignore::weft.PerformanceWarning")
+def test_strides_of_results_with_many_variants() -> None:
+    """Beyond eight variants arrays of all strides share one, as far as their axes are in the same order."""
+    program = weft.program(repeated_axes, fallback="error")
+    for dtype in ("f8", "f4", "i4", "i8", "u1", "i2", "u4", "c8"):
+        program(f8(2, 3).astype(dtype))
+    turned = (f8(2, 3, 4).T, f8(2, 3, 4)[:, ::2], f8(2, 3, 4)[::-1].transpose(1, 0, 2), f8(4, 3, 2).T[:, ::2])
+    for array in turned:
+        assert_same_outcome(run(program, (array,)), run(repeated_axes, (array,)))
+    assert program.stats.variants == 8 + 3

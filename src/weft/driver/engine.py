@@ -62,6 +62,7 @@ class Engine:
         self.call: Callable[..., Any] = self.host.call
         self._lock = threading.RLock()
         self._refused: dict[Any, CompileError | None] = {}  # types that are not compiled
+        self._newest: kernels.Kernel | None = None
         self.sources: list[str] = []
         self.specimens: list[tuple[Any, ...]] = []
         self._code = code_fingerprint(function.__code__)
@@ -74,16 +75,18 @@ class Engine:
         """No variant fits: get one, and call again."""
         key = (tuple(type_key(param) for param in params), identity_key(params))
         if getattr(self._busy, "depth", 0) or key in self._refused:
+            if getattr(self._busy, "calls", -1) == self.host.dispatcher.counters().calls:
+                self._refuse_misfit(key, params)
             return self._python(params, self._refused.get(key))
         check_annotations(self.function, params)
         problem = self._prepare(key, params)
         if problem is not None:  # outside of any `except`: what Python raises now has no other exception behind it
             return self._python(params, problem if isinstance(problem, CompileError) else None)
-        self._busy.depth = 1
+        self._busy.depth, self._busy.calls = 1, self.host.dispatcher.counters().calls
         try:
             return self._signature.call(self.host.dispatcher.call, params)
         finally:
-            self._busy.depth = 0
+            self._busy.depth, self._busy.calls = 0, -1
 
     def _prepare(self, key: Any, params: tuple[Any, ...]) -> CompileError | GoesToPython | None:
         """Have a variant for these types; what stands in the way, if something does."""
@@ -103,9 +106,21 @@ class Engine:
         self.stats.fallback_calls += 1
         return self._signature.call(self.function, params)
 
+    def _refuse_misfit(self, key: Any, params: Sequence[Any]) -> None:
+        """The variant made for these very types does not take them (a read-only array that the program may write)."""
+        from weft.driver.misfits import misfit
+
+        self._refused.setdefault(key, None)
+        if self._newest is not None:
+            reason = misfit(self.function, self._newest, params).partition(";")[0]
+            self._tell(CompileError("E306", reason, Span.from_code(self.function.__code__)))
+
     def _refuse(self, key: Any, problem: CompileError) -> None:
         """Remember what cannot be compiled; say so once per reason."""
         self._refused[key] = problem
+        self._tell(problem)
+
+    def _tell(self, problem: CompileError) -> None:
         if problem.message in self.stats.reasons or self.options.fallback == "error":
             return
         self.stats.reasons.append(problem.message)
@@ -130,6 +145,7 @@ class Engine:
             raise
         except (WeftError, OSError) as problem:
             raise self._as_compile_error(problem) from problem
+        self._newest = kernel
         self.sources.append(kernel.source)
         self.specimens.append(params_like(params))
         self.stats.variants += 1

@@ -58,8 +58,9 @@ def type_key(value: Any) -> Any:
         flags = value.flags
         layout = "C" if flags.c_contiguous else "F" if flags.f_contiguous else "S"
         ones = tuple(extent == 1 for extent in value.shape)
-        order = pack_order(value.shape, value.strides)[0] if layout == "S" else 0
-        return ("array", value.dtype.str, ones, layout, order, flags.aligned, flags.writeable)
+        order = pack_order(value.shape, value.strides) if layout == "S" else None
+        order_key = None if order is None else (order.code, order.repeated)
+        return ("array", value.dtype.str, value.dtype.char, ones, layout, order_key, flags.aligned, flags.writeable)
     if kind in (bool, int, float, complex) or isinstance(value, np.generic):
         return (kind.__module__, kind.__qualname__)
     if value is None or kind in (str, bytes):

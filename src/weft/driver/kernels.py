@@ -71,6 +71,8 @@ def slot_object(function: FunctionType, slot: Slot, params: Sequence[Any], found
             return found[slot.parent][slot.index]
         case SlotKind.MAPPING:
             return found[slot.parent][slot.name]
+        case SlotKind.CONVERTED:
+            return getattr(np, slot.name)(found[slot.index])
 
 
 def fits(spec: ArgSpec, value: Any, obj: Any) -> bool:
@@ -105,10 +107,15 @@ def _array_fits(spec: ArgSpec, array: Any) -> bool:
         and array.ndim == spec.ndim
         and ones == spec.ones
         and layout
-        and (not spec.order or pack_order(array.shape, array.strides)[0] == spec.order)
+        and (not spec.order or _order_fits(spec, array))
         and flags.aligned
         and (flags.writeable or not spec.written)
     )
+
+
+def _order_fits(spec: ArgSpec, array: Any) -> bool:
+    order = pack_order(array.shape, array.strides)
+    return (order.code, order.repeated) == (spec.order, spec.repeated)
 
 
 # ---- to disk --------------------------------------------------------------------------------------------------------

@@ -74,6 +74,8 @@ def slot_name(function: FunctionType, slots: Sequence[Slot], number: int) -> str
             if slots[slot.parent].kind is SlotKind.ATTRIBUTE and slots[slot.parent].name == "__globals__":
                 return f"global '{slot.name}' of another module"
             return f"item '{slot.name}' of {slot_name(function, slots, slot.parent)}"
+        case SlotKind.CONVERTED:
+            return f"np.{slot.name} of {slot_name(function, slots, slot.index)}"
 
 
 def _problem(spec: ArgSpec, value: Any, obj: Any) -> tuple[str, str] | None:

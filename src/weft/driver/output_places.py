@@ -102,6 +102,8 @@ class _Finder:
             case SlotKind.ITEM:
                 parent = self.places[slot.parent]
                 return None if parent is None else parent.inside(f"[{slot.index}]")
+            case SlotKind.CONVERTED:
+                return self.places[slot.index]
             case SlotKind.MAPPING:
                 parent = self.places[slot.parent]
                 return None if parent is None else parent.inside(f"[{slot.name!r}]")

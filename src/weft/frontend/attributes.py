@@ -11,6 +11,7 @@ from weft.frontend.branches import bound
 from weft.frontend.classes import named_fields
 from weft.frontend.context import Lowering
 from weft.ir.dtypes import ScalarType
+from weft.numpy_rules.python_functions import class_of
 from weft.numpy_rules.registry import rule_named
 from weft.numpy_rules.values import (
     Array,
@@ -52,7 +53,9 @@ def attribute(ctx: Lowering, owner: Operand, name: str) -> Operand:
         case Tuple() | Mapping() | Range() | Iteration():
             return Method(owner, name)
         case _:
-            raise ctx.build.error("E111", f"attribute '{name}' of this object is not compiled")
+            cls = class_of(owner)
+            what = "this object" if cls is None else f"a {cls.__name__}"
+            raise ctx.build.error("E111", f"attribute '{name}' of {what} is not compiled")
 
 
 def _parts(owner: Tuple | Made | Range | Slice) -> dict[str, Operand]:

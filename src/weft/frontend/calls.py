@@ -28,6 +28,7 @@ from weft.numpy_rules.registry import RuleEntry, rule_for, rule_named
 from weft.numpy_rules.scalars import as_index
 from weft.numpy_rules.values import (
     Array,
+    Foreign,
     Function,
     Instance,
     Iteration,
@@ -98,6 +99,9 @@ def _call_static(
     special = _iteration_call(ctx, target, args, keywords)
     if special is not None:
         return special
+    args = _converted(ctx, target, args, keywords)
+    if target is np.from_dlpack and len(args) == 1 and isinstance(args[0], Array) and not keywords:
+        return args[0]
     entry = rule_for(target)
     if entry is not None:
         return apply_rule(ctx, node, entry, args, keywords)
@@ -108,6 +112,20 @@ def _call_static(
         return made
     name = _full_name(target)
     raise ctx.error(node.func, "E114", f"{name} is not compiled", "call it outside of the program")
+
+
+def _converted(ctx: Lowering, target: Any, args: list[Operand], keywords: dict[str, Operand]) -> list[Operand]:
+    """The arguments, where the first is an object that this function makes an array of, with that array."""
+    if not args or not isinstance(args[0], Foreign):
+        return args
+    foreign = args[0]
+    # `__array__` is told what dtype is wanted, and whether a copy: what it makes of that is its own affair.
+    decides = hasattr(foreign.cls, "__array__") and (target is np.array or len(args) + len(keywords) > 1)
+    if target is np.from_dlpack:
+        return [ctx.inputs.converted(foreign, "from_dlpack"), *args[1:]]
+    if target in (np.asarray, np.asanyarray, np.array, np.ascontiguousarray) and not decides:
+        return [ctx.inputs.converted(foreign, "asarray"), *args[1:]]
+    raise ctx.build.error("E164", f"a {foreign.cls.__name__} is not compiled here", "use np.asarray of it alone")
 
 
 def _made(ctx: Lowering, cls: Any, args: list[Operand], keywords: dict[str, Operand]) -> Operand | None:

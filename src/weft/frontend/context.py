@@ -20,6 +20,7 @@ from weft.numpy_rules.builder import Builder
 from weft.numpy_rules.values import (
     Array,
     Either,
+    Foreign,
     Function,
     Instance,
     Made,
@@ -195,7 +196,7 @@ class Lowering:
                 return view
             case Static(value=value, slot=slot) if slot < 0:
                 return Constant(self.constant(value))
-            case Static(slot=slot) | Instance(slot=slot):
+            case Static(slot=slot) | Instance(slot=slot) | Foreign(slot=slot):
                 return SlotObject(slot)
             case Tuple(items=items, is_list=is_list, cls=cls, number=number):
                 maker = -1 if cls is None else self.constant(cls)

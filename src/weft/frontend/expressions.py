@@ -14,6 +14,7 @@ from weft.ir.exprs import Const, Expr, const, index, op, python_const
 from weft.numpy_rules.builder import NeedStatic
 from weft.numpy_rules.elementwise import apply_ufunc
 from weft.numpy_rules.indexing import index_view
+from weft.numpy_rules.python_functions import class_of
 from weft.numpy_rules.scalars import is_python_scalar, negate, python_binary, python_unary, truth
 from weft.numpy_rules.values import (
     Array,
@@ -129,7 +130,9 @@ def _binary_plain(ctx: Lowering, name: str, left: Operand, right: Operand) -> Op
         repeat = getattr(count, "constant", None)
         if isinstance(repeat, int):
             return made_tuple(ctx, left.items * repeat, is_list=left.is_list)
-    raise ctx.build.error("E102", f"'{name}' is not compiled for these operands", "use arrays and numbers")
+    kinds = [cls.__name__ if (cls := class_of(operand)) else "object" for operand in (left, right)]
+    what = f"'{name}' of a {kinds[0]} and a {kinds[1]}"
+    raise ctx.build.error("E102", f"{what} is not compiled", "use arrays and numbers")
 
 
 def _as_complex_sees(left: Scalar, right: Scalar) -> Scalar:

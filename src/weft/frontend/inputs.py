@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from enum import Enum
 from types import BuiltinFunctionType, FunctionType, ModuleType
@@ -22,7 +23,19 @@ from weft.ir.dtypes import PY_BOOL, PY_COMPLEX, PY_FLOAT, PY_INT, ScalarType, dt
 from weft.ir.exprs import Index, Value, const, index, python_const
 from weft.ir.nodes import Container, Layout, Storage, full_view
 from weft.numpy_rules.builder import Builder
-from weft.numpy_rules.values import Array, Instance, Mapping, Operand, Range, Scalar, Slice, Static, Tuple, Unbound
+from weft.numpy_rules.values import (
+    Array,
+    Foreign,
+    Instance,
+    Mapping,
+    Operand,
+    Range,
+    Scalar,
+    Slice,
+    Static,
+    Tuple,
+    Unbound,
+)
 from weft.support.abi import MAX_EXTENT, MAX_RANK, ArgKind, ArgSpec, Slot, SlotKind, pack_order
 
 _PYTHON_SCALARS: dict[type, tuple[ArgKind, ScalarType]] = {
@@ -36,6 +49,7 @@ _STATIC_TYPES = (
     type(Ellipsis),
 )  # fmt: skip
 _MAX_ITEMS = 128  # of a tuple, list or dict: each is a slot, checked on every call
+_ARRAY_PROTOCOLS = ("__array__", "__array_interface__", "__array_struct__", "__dlpack__", "__array_ufunc__")
 _TRUSTED_MODULES = ("numpy", "math", "cmath", "builtins", "operator", "scipy")
 
 
@@ -143,10 +157,28 @@ class Inputs:
             return self._static(number, example)
         if isinstance(example, tuple | list | dict | slice | range):
             return self._container(number, cast("Any", example), name)
-        if isinstance(example, np.ndarray) or hasattr(kind, "__array__") or isinstance(example, set | frozenset):
+        return self._object(number, example, name)
+
+    def _object(self, number: int, example: Any, name: str) -> Operand:
+        kind = cast("type[Any]", type(example))
+        if isinstance(example, np.ndarray | set | frozenset):
             raise UnsupportedArgument(number, f"{name} is a {kind.__name__}, which is not compiled")
         self.args[number] = ArgSpec(ArgKind.OBJECT, value=kind)
+        if any(hasattr(kind, protocol) for protocol in _ARRAY_PROTOCOLS):
+            return Foreign(number, kind)
         return Instance(number, kind)
+
+    def converted(self, owner: Foreign, function: str) -> Operand:
+        """`np.asarray` or `np.from_dlpack` of a foreign object, as an array of the call's own."""
+        slot = Slot(SlotKind.CONVERTED, owner.slot, function)
+        if slot in self.slots:
+            return self.operands[self.slots.index(slot)]
+        convert = getattr(np, function)
+        with suppress(Exception):  # whatever it raises, it will raise again in Python
+            array, again = convert(self.objects[owner.slot]), convert(self.objects[owner.slot])
+            if type(array) is np.ndarray and array.ctypes.data == again.ctypes.data:
+                return self.add(slot, array, function)
+        raise self.build.error("E107", f"np.{function} of a {owner.cls.__name__} gives other memory every time")
 
     def _container(self, number: int, example: Any, name: str) -> Operand:
         """Tuples, lists, dicts, slices and ranges: their parts are slots of their own."""
@@ -210,8 +242,9 @@ class Inputs:
 
     def _array(self, number: int, example: np.ndarray[Any, Any], name: str) -> Operand:
         dtype = dtype_of(example.dtype)
-        if dtype is None or not example.flags.aligned:
-            what = f"has dtype {example.dtype}" if dtype is None else "is not aligned"
+        if dtype is None or example.dtype.num != dtype.numpy.num or not example.flags.aligned:
+            known = dtype is not None and example.dtype.num == dtype.numpy.num
+            what = "is not aligned" if known else f"has dtype {example.dtype} ({example.dtype.char!r})"
             raise UnsupportedArgument(number, f"{name} {what}, which is not compiled")
         if example.ndim > MAX_RANK:
             raise UnsupportedArgument(number, f"{name} has more than {MAX_RANK} axes")
@@ -219,13 +252,15 @@ class Inputs:
             raise UnusualValue(f"{name} has an axis of more than 2**40 elements")
         layout = "C" if example.flags.c_contiguous else "F" if example.flags.f_contiguous else "S"
         layout = "S" if self.any_strides and example.ndim else layout
+        if layout == "S" and example.ndim == MAX_RANK:
+            raise UnsupportedArgument(number, f"{name} has {MAX_RANK} axes that are not dense")
         ones = sum(1 << axis for axis, extent in enumerate(example.shape) if extent == 1)
         twin = self._twin(number, example)
-        turned = layout == "S" and not self.any_strides
-        code, order = pack_order(example.shape, example.strides) if turned else (0, ())
+        code, order, repeated = pack_order(example.shape, example.strides) if layout == "S" else (0, (), 0)
         self.args[number] = ArgSpec(
-            ArgKind.ARRAY, dtype=dtype.value, ndim=example.ndim, layout=layout, ones=ones, same_as=twin, order=code
-        )
+            ArgKind.ARRAY, dtype=dtype.value, ndim=example.ndim, layout=layout, ones=ones, same_as=twin, order=code,
+            repeated=repeated,
+        )  # fmt: skip
         if twin >= 0:
             return replace(cast("Array", self.operands[twin]))  # the same elements, but it may be another object
         shape = tuple(self.build.extent(f"{name}_{axis}", one=extent == 1) for axis, extent in enumerate(example.shape))
@@ -233,6 +268,7 @@ class Inputs:
         unique = name if name not in self.build.ledger.containers else f"{name}.{self.build.new_id()}"
         if order:
             self.build.ledger.orders[unique] = order
+            self.build.ledger.repeated[unique] = repeated
         container = Container(unique, dtype, shape, Storage.ARGUMENT, Layout(layout), slot=number)
         self.build.ledger.containers[unique] = container
         return Array(full_view(container), dtype)

@@ -145,6 +145,7 @@ def _arg(arg: ArgSpec) -> str:
     words += [f"rank {arg.ndim}"] if arg.ndim else []
     words += [f"layout {print_name(arg.layout)}"] if arg.layout != "S" else []
     words += [f"order {arg.order}"] if arg.order else []
+    words += [f"repeated {arg.repeated}"] if arg.repeated else []
     words += [f"ones {arg.ones}"] if arg.ones else []
     words += ["written"] if arg.written else []
     words += [f"same as {arg.same_as}"] if arg.same_as != -1 else []

@@ -22,7 +22,19 @@ from weft.numpy_rules.math_functions import to_int
 from weft.numpy_rules.registry import numpy_rule
 from weft.numpy_rules.scalars import compare, convert, int_expr, python_unary, truth
 from weft.numpy_rules.type_conversions import python_cast
-from weft.numpy_rules.values import Array, Either, Instance, Made, Mapping, Operand, Range, Scalar, Static, Tuple
+from weft.numpy_rules.values import (
+    Array,
+    Either,
+    Foreign,
+    Instance,
+    Made,
+    Mapping,
+    Operand,
+    Range,
+    Scalar,
+    Static,
+    Tuple,
+)
 
 _PYTHON_CLASSES: dict[ScalarType, type[Any]] = {PY_BOOL: bool, PY_INT: int, PY_FLOAT: float, PY_COMPLEX: complex}
 
@@ -308,7 +320,7 @@ def class_of(operand: Operand) -> type[Any] | None:
             return cls
         case Static(value=value):
             return value.__class__
-        case Instance(cls=cls):
+        case Instance(cls=cls) | Foreign(cls=cls):
             return cls
         case _:
             return None

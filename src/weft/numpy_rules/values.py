@@ -157,6 +157,14 @@ class Instance:
 
 
 @dataclass(frozen=True, slots=True)
+class Foreign:
+    """An object that is no array but can be made one (`__array__`, `__array_interface__`, `__dlpack__`)."""
+
+    slot: int
+    cls: type
+
+
+@dataclass(frozen=True, slots=True)
 class Either:
     """One of several operands, chosen at run time by an integer: what a join of different types gives."""
 
@@ -187,6 +195,7 @@ Operand: TypeAlias = (
     | Function
     | Method
     | Instance
+    | Foreign
     | Either
     | Unbound
     | Never

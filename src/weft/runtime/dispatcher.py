@@ -194,6 +194,7 @@ def _arg_words(arg: ArgSpec) -> list[int]:
         int(arg.written),
         arg.same_as,
         arg.order if is_array else arg.length,
+        arg.repeated,
     ]
 
 

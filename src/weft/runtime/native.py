@@ -160,6 +160,7 @@ def _configuration() -> tuple[Any, ...]:
         Context().run(variable.get),
         UNBOUND,
         MISSING,
+        np,
     )
 
 

@@ -60,6 +60,7 @@ class SlotKind(IntEnum):
     ATTRIBUTE = 4  # getattr(slot[index], name)
     ITEM = 5  # slot[parent][index], parent a tuple or list
     MAPPING = 6  # slot[parent][name], parent a dict: an argument, or the globals of another module
+    CONVERTED = 7  # numpy.name(slot[index]), where that gives the same memory every time: np.asarray of an object
 
 
 class Slot(NamedTuple):
@@ -84,18 +85,27 @@ class ArgSpec(NamedTuple):
     value: Any = None  # STATIC, OBJECT, TUPLE, DICT: an encoded constant, see `encode_constant` in runtime
     length: int = 0  # TUPLE, LIST
     order: int = 0  # ARRAY with layout "S": its axes from slowest to fastest (`pack_order`); 0: any
+    repeated: int = 0  # ARRAY with an order: bit d set = axis d has stride 0 and is not 1 long
 
 
-def pack_order(shape: tuple[int, ...], strides: tuple[int, ...]) -> tuple[int, tuple[int, ...]]:
-    """The order of axes in memory, slowest first, as a number (four bits each, below a leading 1) and as it is."""
+class Order(NamedTuple):
+    """The order of the axes of an array in memory: slowest first, and packed with four bits each, below a leading 1."""
+
+    code: int
+    axes: tuple[int, ...]
+    repeated: int  # bit d set: axis d has stride 0 and is not 1 long
+
+
+def pack_order(shape: tuple[int, ...], strides: tuple[int, ...]) -> Order:
+    """The order of the axes, repeated ones last; nothing for less than two axes, or too many."""
+    if not 1 < len(shape) < MAX_RANK:
+        return Order(0, (), 0)
     axes = tuple(sorted(range(len(shape)), key=lambda axis: -abs(strides[axis])))
-    repeated = any(stride == 0 and extent != 1 for stride, extent in zip(strides, shape, strict=True))
-    if repeated or not 1 < len(axes) < MAX_RANK:  # a repeated axis has no place in the order: C order then
-        return 0, ()
     code = 1
     for axis in reversed(axes):
         code = code << 4 | axis
-    return code, axes
+    repeated = sum(1 << axis for axis in axes if strides[axis] == 0 and shape[axis] != 1)
+    return Order(code, axes, repeated)
 
 
 class RecipeOp(IntEnum):

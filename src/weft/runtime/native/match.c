@@ -1,6 +1,6 @@
 /* Does a call fit a variant? Fetches the object of every slot, checks it and fills the kernel's arguments. */
 
-enum slot_kind { SLOT_PARAM = 1, SLOT_GLOBAL, SLOT_CELL, SLOT_ATTRIBUTE, SLOT_ITEM, SLOT_MAPPING };
+enum slot_kind { SLOT_PARAM = 1, SLOT_GLOBAL, SLOT_CELL, SLOT_ATTRIBUTE, SLOT_ITEM, SLOT_MAPPING, SLOT_CONVERTED };
 enum arg_kind {
     ARG_ARRAY = 1, ARG_PY_BOOL, ARG_PY_INT, ARG_PY_FLOAT, ARG_PY_COMPLEX, ARG_NP_SCALAR, ARG_STATIC, ARG_OBJECT,
     ARG_TUPLE, ARG_IGNORED, ARG_LIST, ARG_DICT,
@@ -9,11 +9,13 @@ enum match_result { NO_MATCH, MATCH, OVERLAP };
 enum { MAX_NDIM = 16 };
 static const int64_t MAX_EXTENT = (int64_t)1 << 40;
 
+static PyObject *numpy_module;
+
 typedef struct { int kind, index, parent; PyObject *name; } slot_record;
 typedef struct {
     int kind, dtype, ndim, flags, same_as; /* flags: NumPy's that must be set */
     int written, array;                    /* array: number among the ARRAY slots */
-    uint32_t ones;
+    uint32_t ones, repeated;               /* axes: of length 1; with stride 0 and another length */
     int64_t length;                        /* TUPLE, LIST: items; ARRAY: the order of its axes (pack_order), 0: any */
     PyObject *value;                       /* STATIC: the value, OBJECT, TUPLE: the class (None: tuple), DICT: keys */
 } arg_record;
@@ -72,12 +74,32 @@ static PyObject *fetch_borrowed(const slot_record *slot, const environment *env,
     }
 }
 
+/* The array of a foreign object by a function of NumPy. It must be the same memory whenever it is asked for: only then
+ * does it not matter that the program asks later. */
+static PyObject *convert(PyObject *object, PyObject *name)
+{
+    PyObject *function = PyObject_GetAttr(numpy_module, name);
+    if (!function) return NULL;
+    PyObject *array = PyObject_Vectorcall(function, &object, 1, NULL);
+    PyObject *again = array ? PyObject_Vectorcall(function, &object, 1, NULL) : NULL;
+    int steady = again && Py_TYPE(array) == numpy.array_type && Py_TYPE(again) == numpy.array_type &&
+                 ((PyArrayObject *)array)->data == ((PyArrayObject *)again)->data;
+    Py_DecRef(function);
+    if (again) Py_DecRef(again);
+    if (array && !steady) {
+        Py_DecRef(array);
+        array = NULL;
+    }
+    return array;
+}
+
 /* New reference, or NULL without an error: the slot's object does not exist. */
 static PyObject *fetch_slot(const slot_record *slot, const environment *env, PyObject **objects)
 {
     PyObject *object;
     if (slot->kind == SLOT_CELL) object = PyCell_Get(PyTuple_GetItem(env->cells, slot->index));
     else if (slot->kind == SLOT_ATTRIBUTE) object = PyObject_GetAttr(objects[slot->index], slot->name);
+    else if (slot->kind == SLOT_CONVERTED) object = convert(objects[slot->index], slot->name);
     else {
         object = fetch_borrowed(slot, env, objects);
         if (object) Py_IncRef(object);
@@ -200,18 +222,21 @@ static int check_scalar(const arg_record *arg, PyObject *object, weft_value *val
 }
 
 /* ---------------------------------------------------------------- arrays */
-/* From the slowest axis to the fastest, strides do not grow; axes of length 1 do not count. */
+/* From the slowest axis to the fastest, strides do not grow, and the same axes are repeated; those of length 1 do not
+ * count. */
 static int in_order(const arg_record *arg, const PyArrayObject *array)
 {
     int64_t last = INT64_MAX;
+    uint32_t repeated = 0;
     for (int64_t code = arg->length; code > 1; code >>= 4) {
         int axis = (int)(code & 15);
         int64_t stride = array->strides[axis] < 0 ? -array->strides[axis] : array->strides[axis];
         if (array->shape[axis] == 1) continue;
         if (stride > last) return 0;
+        if (stride == 0) repeated |= 1u << axis;
         last = stride;
     }
-    return 1;
+    return repeated == arg->repeated;
 }
 
 static int array_fits(const arg_record *arg, PyObject *object)

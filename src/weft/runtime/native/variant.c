@@ -24,11 +24,11 @@ static int has_items(const arg_record *arg) { return arg->kind == ARG_TUPLE || a
 static void read_slot(table_reader *reader, variant *v, int k, const int limits[2])
 {
     slot_record *slot = &v->slots[k];
-    slot->kind = next_within(reader, SLOT_PARAM, SLOT_MAPPING);
+    slot->kind = next_within(reader, SLOT_PARAM, SLOT_CONVERTED);
     int highest = slot->kind == SLOT_PARAM ? limits[0] - 1 : slot->kind == SLOT_CELL ? limits[1] - 1
-                : slot->kind == SLOT_ATTRIBUTE ? k - 1 : 1 << 30;
+                : slot->kind == SLOT_ATTRIBUTE || slot->kind == SLOT_CONVERTED ? k - 1 : 1 << 30;
     slot->index = next_within(reader, 0, highest);
-    slot->parent = next_within(reader, slot->kind >= SLOT_ITEM ? 0 : -1, k - 1);
+    slot->parent = next_within(reader, slot->kind == SLOT_ITEM || slot->kind == SLOT_MAPPING ? 0 : -1, k - 1);
     slot->name = PyTuple_GetItem(v->names, k);
     if (!slot->name || (slot->kind == SLOT_ITEM && !has_items(&v->args[slot->parent]))) reader->bad = 1;
 }
@@ -46,6 +46,7 @@ static void read_arg(table_reader *reader, variant *v, int k)
     if (arg->written) arg->flags |= NPY_WRITEABLE;
     arg->same_as = next_within(reader, -1, k - 1);
     arg->length = next_word(reader);
+    arg->repeated = (uint32_t)next_word(reader);
     arg->value = PyTuple_GetItem(v->values, k);
     if (!arg->value || (arg->kind == ARG_DICT && PyTuple_Size(arg->value) < 0)) reader->bad = 1;
     if (arg->kind != ARG_ARRAY) return;
@@ -108,7 +109,7 @@ static int read_library(variant *v, PyObject *addresses)
 }
 
 /* tables: slot_count, out_count, exit_count, has_writebacks; per slot: kind, index, parent, then the arg's kind, dtype,
- * ndim, layout, ones, written, same_as, length; per exit: has_frames, word count, words. `limits`: how many parameters
+ * ndim, layout, ones, written, same_as, length, repeated; per exit: has_frames, word count, words. `limits`: how many parameters
  * and cells there are. */
 static int read_tables(variant *v, PyObject *tables, const int limits[2])
 {
