@@ -33,6 +33,7 @@ from weft.numpy_rules.values import (
     Dict,
     Either,
     Instance,
+    Made,
     Never,
     Operand,
     Ref,
@@ -224,9 +225,9 @@ def _refuse_copies_of_views(ctx: Lowering, operand: Operand) -> None:
             raise ctx.build.error("E138", "the real or imaginary part is a view, which cannot be returned", "copy it")
         case Array(readonly=True):
             raise ctx.build.error("E138", "a read-only view cannot be returned", "return a copy of it")
-        case Tuple(items=items) | Dict(items=items) | Either(items=items):
+        case Tuple(items=items) | Dict(items=items) | Made(items=items) | Either(items=items):
             for item in items:
-                _refuse_copies_of_views(ctx, item)
+                _refuse_copies_of_views(ctx, resolved(ctx, item))
         case _:
             pass
 
@@ -336,6 +337,8 @@ def _in_place(ctx: Lowering, name: str, old: Operand, value: Operand) -> Operand
     def apply(item: Operand) -> Operand:
         if isinstance(item, Array) and name != "matmul":
             return split(ctx, value, lambda v: _ufunc_in_place(ctx, name, item, v))
+        if isinstance(item, Ref | Dict) or (isinstance(item, Tuple) and item.is_list):
+            raise ctx.build.error("E142", "this change of a list or dict in place is not compiled", "make a new one")
         return binary(ctx, name, item, value)
 
     if isinstance(old, Ref):
