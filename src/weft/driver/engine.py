@@ -91,6 +91,7 @@ class Engine:
         self._refused: dict[Any, Refusal | None] = {}  # types that are not compiled as a whole; None: that do not fit
         self._newest: kernels.Kernel | None = None
         self.sources: list[str] = []
+        self.infos: list[KernelInfo] = []  # of the variants, the newest last
         self.specimens: list[tuple[Any, ...]] = []
         self._code = code_fingerprint(function.__code__)
         self._busy = threading.local()
@@ -222,6 +223,10 @@ class Engine:
         engines = [self, *self.family.engines]
         for engine in engines:
             engine.host.refresh_stats()
+            newest = engine.infos[-1] if engine.infos else None
+            engine.stats.compiled_statements = newest.statements if newest else 0
+            engine.stats.numpy_statements = len({call.line for call in newest.numpy_calls}) if newest else 0
+        self.stats.python_statements = len(self.family.places)
         return self.stats.with_pieces(engine.stats for engine in engines[1:]) if engines[1:] else self.stats
 
     def _left(self, exit_: Exit, info: KernelInfo) -> None:
@@ -253,6 +258,7 @@ class Engine:
             raise self._as_compile_error(problem) from problem
         self._newest = kernel
         self.sources.append(kernel.source)
+        self.infos.append(kernel.info)
         self.specimens.append(params_like(params))
         self.stats.variants += 1
         if compiled:

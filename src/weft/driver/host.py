@@ -97,10 +97,10 @@ class Host:
             self._announce(info.exits[number], info)
             # The calls stand here and not in a function of their own: a traceback has one frame of Weft's, not four.
             *callers, (innermost, given) = holder[0].frames(number, values, slots)
-            result = innermost(*given)
+            call = partial(innermost, *given)
             for continuation, given in reversed(callers):
-                result = continuation(*given, result)
-            return result
+                call = partial(continuation, *given, call)
+            return call()
 
         return resume
 

@@ -14,26 +14,29 @@ from typing import Any
 
 import numpy as np
 
-from weft.frontend.branches import choose, split
+from weft.frontend.branches import split
 from weft.frontend.callees import Callee, activate, bind_arguments, find_callee, is_python_function
 from weft.frontend.classes import made_fields, makes_plainly, named_fields
 from weft.frontend.context import Activation, LoopFrame, Lowering
 from weft.frontend.cutting import is_local_name
-from weft.frontend.expressions import binary, condition, lower_expression
+from weft.frontend.expressions import lower_expression
+from weft.frontend.growing import as_array
 from weft.frontend.heap import contents, is_object, kept, new_number, resolved
 from weft.frontend.inputs import static_operand
 from weft.frontend.iteration import length, range_call
 from weft.frontend.liveness import statement_at
 from weft.frontend.objects import call_method, fixed_items
+from weft.frontend.python_calls import python_call
 from weft.ir.exprs import index
 from weft.ir.nodes import Carry, Region, While
-from weft.numpy_rules.registry import RuleEntry, rule_for, rule_named
+from weft.numpy_rules.registry import Rule, RuleEntry, rule_for, rule_named, typed_rule
 from weft.numpy_rules.scalars import as_index
 from weft.numpy_rules.values import (
     Array,
     Dict,
     Foreign,
     Function,
+    Growing,
     Instance,
     Iteration,
     Made,
@@ -48,6 +51,7 @@ from weft.numpy_rules.values import (
     Tuple,
     Unbound,
 )
+from weft.support.errors import CompileError
 from weft.support.loops import prange
 
 _MAX_DEPTH = 16
@@ -124,6 +128,9 @@ def _call_static(
     args = _converted(ctx, target, args, keywords)
     if target is np.from_dlpack and len(args) == 1 and isinstance(args[0], Array) and not keywords:
         return args[0]
+    special = python_call(ctx, target, args, keywords)
+    if special is not None:
+        return special
     entry = rule_for(target)
     if entry is not None:
         return apply_rule(ctx, node, entry, args, keywords)
@@ -208,18 +215,7 @@ def _iteration_call(ctx: Lowering, target: Any, args: list[Operand], keywords: d
         return Iteration("reversed", (args[0],))
     if target is len and len(args) == 1 and isinstance(args[0], Range):
         return Scalar(length(ctx, args[0]))
-    if target in (min, max) and len(args) > 1 and not keywords:
-        return _extreme(ctx, "less" if target is min else "greater", args)
     return None
-
-
-def _extreme(ctx: Lowering, comparison: str, args: list[Operand]) -> Operand:
-    """`min` and `max` of several operands: one of them, the first among equals, whatever their types."""
-    best = args[0]
-    for operand in args[1:]:
-        better = condition(ctx, binary(ctx, comparison, operand, best))
-        best = choose(ctx, better, lambda new=operand: new, lambda old=best: old)
-    return best
 
 
 def apply_rule(
@@ -227,21 +223,53 @@ def apply_rule(
 ) -> Operand:
     """Bind the operands to the rule's parameters and apply it, once per alternative of a choice."""
     signature = inspect.signature(entry.lower)
+    other = typed_rule(entry)
+    lower, otherwise = entry.lower, other and other.lower
     try:
         signature.bind(ctx.build, *args, **keywords)
     except TypeError as problem:
+        lower = otherwise
         known = ", ".join(list(signature.parameters)[1:])
         unknown = next((name for name in keywords if name not in signature.parameters), None)
         what = f"keyword '{unknown}'" if unknown else "this form"
-        raise ctx.error(node, "E115", f"{what} of {entry.name} is not compiled", f"compiled: ({known})") from problem
+        if lower is None:
+            words = f"{what} of {entry.name} is not compiled"
+            raise ctx.error(node, "E115", words, f"compiled: ({known})") from problem
 
     def apply(position: int, done: list[Operand]) -> Operand:
         if position == len(values):
-            return entry.lower(ctx.build, *done[: len(args)], **dict(zip(keywords, done[len(args) :], strict=True)))
+            named = dict(zip(keywords, done[len(args) :], strict=True))
+            return _lowered(ctx, lower, otherwise, done[: len(args)], named)
         return split(ctx, values[position], lambda item: apply(position + 1, [*done, item]))
 
-    values = [resolved(ctx, value) for value in (*args, *keywords.values())]
+    values = [_looked_at(ctx, entry, value) for value in (*args, *keywords.values())]
     return apply(0, [])
+
+
+def _lowered(
+    ctx: Lowering, lower: Rule, otherwise: Rule | None, args: list[Operand], keywords: dict[str, Operand]
+) -> Operand:
+    """Apply a rule; what it refuses is left to the other one, if there is one."""
+    if otherwise is None or lower is otherwise:
+        return lower(ctx.build, *args, **keywords)
+    try:
+        with ctx.build.attempt():
+            return lower(ctx.build, *args, **keywords)
+    except CompileError as refusal:
+        try:
+            return otherwise(ctx.build, *args, **keywords)
+        except CompileError:
+            raise refusal from None
+
+
+def _looked_at(ctx: Lowering, entry: RuleEntry, operand: Operand) -> Operand:
+    """An operand as a rule takes it: lists without identity, those of any length as NumPy makes arrays of them."""
+    plain = resolved(ctx, operand)
+    if not isinstance(plain, Growing):
+        return plain
+    if not entry.name.startswith(("numpy.", "ndarray.")):
+        raise ctx.build.error("E116", f"{entry.name} of a list of any length is not compiled", "make it an array")
+    return as_array(ctx, plain)
 
 
 def _call_method(

@@ -16,13 +16,14 @@ from weft.frontend.heap import bundle_object, mentions, share_only_repeated
 from weft.frontend.inputs import Inputs, Namespace
 from weft.frontend.joins import Template
 from weft.frontend.liveness import Names, StatementPath, names_read
-from weft.ir.nodes import Bundle, Choice, Constant, Missing, Pack, Site, SiteFrame, SlotObject
+from weft.ir.nodes import Bundle, Choice, Constant, Listed, Missing, Pack, Site, SiteFrame, SlotObject
 from weft.numpy_rules.builder import Builder
 from weft.numpy_rules.values import (
     Array,
     Dict,
     Either,
     Function,
+    Growing,
     Made,
     Never,
     Operand,
@@ -92,6 +93,8 @@ class Lowering:
         self.functions: list[FunctionRef] = []
         self.sites = 0
         self.objects = 0  # lists and dicts made so far
+        self.short_loops = 0  # loops being lowered that can be written out instead
+        self.locked: list[int] = []  # lists that a loop runs over: they keep their length
         self.copies = 1  # of the statement being lowered, in loops that are written out
 
     @property
@@ -218,6 +221,8 @@ class Lowering:
                 return Constant(self.constant(value))
             case Tuple() | Dict() | Made():
                 return self._pack(operand, name)
+            case Growing(buffer=buffer, count=count, type=type_):
+                return Listed(replace(buffer.view, shape=(count,)), type_)
             case Ref():
                 return bundle_object(self, operand, name)
             case Either(tag=tag, items=items):

@@ -11,9 +11,11 @@ import numpy as np
 from weft.frontend.attributes import attribute, call_rule
 from weft.frontend.branches import bound, choose, split
 from weft.frontend.context import Lowering
+from weft.frontend.growing import read_item as read_list_item
 from weft.frontend.heap import contents, kept, resolved
 from weft.frontend.objects import (
     constant_key,
+    constant_of,
     dict_item,
     fixed_items,
     is_constant_int,
@@ -26,6 +28,7 @@ from weft.ir.dtypes import NP_BOOL, PY_BOOL, PY_COMPLEX, PY_FLOAT, DType, Scalar
 from weft.ir.exprs import Const, Expr, Index, const, index, op, python_const
 from weft.numpy_rules.arrays import from_nested
 from weft.numpy_rules.elementwise import apply_ufunc
+from weft.numpy_rules.flat import read_flat
 from weft.numpy_rules.gathering import read_item
 from weft.numpy_rules.python_functions import class_of
 from weft.numpy_rules.scalars import int_expr, is_python_scalar, negate, python_binary, python_unary, truth
@@ -33,7 +36,9 @@ from weft.numpy_rules.values import (
     Array,
     Dict,
     Either,
+    Flat,
     Function,
+    Growing,
     Instance,
     Never,
     Operand,
@@ -58,7 +63,7 @@ _COMPARE: dict[type[ast.cmpop], str] = {
 }  # fmt: skip
 NP_FLOAT64 = ScalarType(DType.FLOAT64)
 _KINDS: dict[type[ast.expr], str] = {
-    ast.JoinedStr: "f-strings", ast.Set: "sets", ast.ListComp: "list comprehensions",
+    ast.Set: "sets", ast.ListComp: "list comprehensions",
     ast.DictComp: "dict comprehensions", ast.SetComp: "set comprehensions", ast.GeneratorExp: "generator expressions",
     ast.Await: "coroutines", ast.Yield: "generators", ast.YieldFrom: "generators", ast.Starred: "starred expressions",
 }  # fmt: skip
@@ -285,6 +290,8 @@ def _truth(ctx: Lowering, operand: Operand) -> Operand:
             return Scalar(const(bool(value), NP_BOOL))
         case Tuple(items=items) | Dict(items=items):
             return Scalar(const(bool(items), NP_BOOL))
+        case Growing(count=count):
+            return Scalar(op("greater", (count, index(0)), NP_BOOL))
         case Function() | Instance() if not hasattr(getattr(operand, "cls", None), "__bool__"):
             return Scalar(const(True, NP_BOOL))
         case Never():
@@ -410,6 +417,23 @@ def _dict(ctx: Lowering, node: ast.Dict) -> Operand:
     return Dict(tuple(found), tuple(found.values()))
 
 
+def _text(ctx: Lowering, node: ast.JoinedStr) -> Operand:
+    """An f-string of what is known now."""
+    parts: list[str] = []
+    for value in node.values:
+        if isinstance(value, ast.Constant):
+            parts.append(str(value.value))
+            continue
+        assert isinstance(value, ast.FormattedValue)
+        known, shown = constant_of(ctx, lower_expression(ctx, value.value))
+        spec = _text(ctx, value.format_spec) if isinstance(value.format_spec, ast.JoinedStr) else Static("")
+        if not known or not isinstance(spec, Static):
+            raise ctx.error(node, "E100", "f-strings of values are not compiled", "move it out of the program")
+        shown = {-1: lambda x: x, 115: str, 114: repr, 97: ascii}[value.conversion](shown)
+        parts.append(format(shown, spec.value))
+    return Static("".join(parts))
+
+
 def _slice(ctx: Lowering, node: ast.Slice) -> Operand:
     def part(expr: ast.expr | None) -> Operand:
         return Static(None) if expr is None else lower_expression(ctx, expr)
@@ -464,10 +488,14 @@ def _subscript_plain(ctx: Lowering, owner: Operand, key: Operand) -> Operand:
     match owner:
         case Array():
             return read_item(ctx.build, owner, resolved(ctx, key))
+        case Flat():
+            return read_flat(ctx.build, owner, resolved(ctx, key))
         case Tuple():
             return sequence_item(ctx, owner, key)
         case Dict():
             return dict_item(ctx, owner, key)
+        case Growing():
+            return read_list_item(ctx, owner, key)
         case Static(value=value) if is_weft_map(value):
             return map_domain(ctx, key)
         case Static(value=value) if value is np.s_:
@@ -522,6 +550,7 @@ _EXPRESSIONS: dict[type[ast.expr], Callable[..., Operand]] = {
     ast.Tuple: _tuple,
     ast.List: _tuple,
     ast.Dict: _dict,
+    ast.JoinedStr: _text,
     ast.Slice: _slice,
     ast.Subscript: _subscript,
     ast.Attribute: _attribute,

@@ -19,7 +19,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from weft.ir.nodes import Bundle, Choice, Listed, Pack
-from weft.numpy_rules.values import Dict, Either, Iteration, Made, Method, Operand, Ref, Tuple, Unbound
+from weft.numpy_rules.values import Dict, Either, Growing, Iteration, Made, Method, Operand, Ref, Tuple, Unbound
 
 if TYPE_CHECKING:
     from weft.frontend.context import Activation, Lowering
@@ -49,6 +49,8 @@ def kept(ctx: Lowering, operand: Operand) -> Operand:
     match operand:
         case Tuple(slot=slot) | Dict(slot=slot) if slot >= 0:
             return operand
+        case Growing():
+            return _new_object(ctx, operand)
         case Tuple(items=items, is_list=True) | Dict(items=items):
             return _new_object(ctx, replace(operand, items=tuple(kept(ctx, item) for item in items)))
         case Tuple(items=items):
@@ -64,7 +66,7 @@ def rebound(ctx: Lowering, operands: Env) -> Env:
     """What names are below a join: lists that came as values become objects again."""
     result: Env = {}
     for name, operand in operands.items():
-        if is_object(name) and isinstance(operand, Tuple | Dict | Either):
+        if is_object(name) and isinstance(operand, Tuple | Dict | Growing | Either):
             result[name] = _inner_kept(ctx, operand)
         else:
             result[name] = kept(ctx, operand)
@@ -134,6 +136,8 @@ def resolved(ctx: Lowering, operand: Operand) -> Operand:
 def change(ctx: Lowering, ref: Ref, apply: Callable[[Operand], tuple[Operand, Operand]]) -> Operand:
     """Put other contents into an object: `apply` gives them, and the value of the expression that changes it."""
     refuse_in_arm(ctx)
+    if ref.number in ctx.locked:
+        raise ctx.build.error("E123", "the list changes in the loop over it", "loop over a copy")
     old = _look_up(ctx, ctx.env, ref)
     if not isinstance(old, Either):
         new, value = apply(old)

@@ -50,7 +50,7 @@ _STATIC_TYPES = (
 )  # fmt: skip
 _MAX_ITEMS = 128  # of a tuple, list or dict: each is a slot, checked on every call
 _ARRAY_PROTOCOLS = ("__array__", "__array_interface__", "__array_struct__", "__dlpack__", "__array_ufunc__")
-_TRUSTED_MODULES = ("numpy", "math", "cmath", "builtins", "operator", "scipy")
+TRUSTED_MODULES = ("numpy", "math", "cmath", "builtins", "operator", "scipy")
 
 
 def static_operand(value: Any) -> Operand:
@@ -351,7 +351,7 @@ class Inputs:
         value = getattr(owner.value, name)
         if isinstance(owner.value, ModuleType | type) and owner.slot >= 0:
             home = owner.value.__name__ if isinstance(owner.value, ModuleType) else owner.value.__module__
-            if home.partition(".")[0] not in (*_TRUSTED_MODULES, "weft"):
+            if home.partition(".")[0] not in (*TRUSTED_MODULES, "weft"):
                 return self.add(Slot(SlotKind.ATTRIBUTE, owner.slot, name), value, name)
         return static_operand(value)
 

@@ -73,9 +73,15 @@ def _unsupported(problem: UnsupportedArgument, inputs: Inputs, source: FunctionS
     slot = inputs.slots[problem.slot]
     while slot.kind in (SlotKind.ITEM, SlotKind.MAPPING):
         slot = inputs.slots[slot.parent]
-    if slot.kind is SlotKind.PARAM:
-        error.culprit = _parameters(inputs.function)[slot.index]
-    error.place = problem.place
+    match slot.kind:
+        case SlotKind.PARAM:
+            error.culprit = _parameters(inputs.function)[slot.index]
+        case SlotKind.GLOBAL:
+            error.culprit = slot.name
+        case SlotKind.CELL:
+            error.culprit = inputs.function.__code__.co_freevars[slot.index]
+        case _:
+            error.place = problem.place
     return error
 
 

@@ -61,7 +61,7 @@ from weft.ir.nodes import (
     Yield,
 )  # fmt: skip
 from weft.ir.text import VERSION, implied_type, print_name, print_object, quote
-from weft.support.abi import ArgSpec, FunctionRef, Slot, SlotKind
+from weft.support.abi import ArgSpec, FunctionRef, Slot, SlotKind, WarnSite
 
 
 def print_program(program: Program) -> str:
@@ -77,7 +77,7 @@ def print_program(program: Program) -> str:
         *_functions(program.functions),
         *(f"constant {print_object(constant)}" for constant in program.constants),
         *(f"writeback slot {entry.slot} {quote(entry.name)}" for entry in program.writebacks),
-        *(f"warning {quote(entry.operation)} line {entry.line}" for entry in program.warn_sites),
+        *(_warning(entry) for entry in program.warn_sites),
     ]
     return "\n".join([*head, *scalars, *_undefined(program, printer), *arrays, "{", *body, "}", ""])
 
@@ -190,6 +190,11 @@ def _undefined(program: Program, printer: _Printer) -> Iterable[str]:
 
 
 # ---- everything else ------------------------------------------------------------------------------------------------
+
+
+def _warning(entry: WarnSite) -> str:
+    modes = f" modes {quote(entry.modes)}" if entry.modes else ""
+    return f"warning {quote(entry.operation)} line {entry.line}{modes}"
 
 
 class _ExprPrinter:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from weft.numpy_rules.builder import Builder
-from weft.numpy_rules.registry import numpy_rule
+from weft.numpy_rules.registry import RuleEntry, numpy_rule
 from weft.numpy_rules.typed_calls import call_numpy
 from weft.numpy_rules.values import Array, Operand
 
@@ -244,38 +244,29 @@ _METHODS: Final = {
     "take": ("take(f8[5], [0, -1])",),
 }
 
+# Functions that are compiled, in forms that are not.
+OTHER_FORMS: Final = {
+    "all": ("all(b1[4, 3], where=b1[4, 3])",),
+    "any": ("any(b1[4, 3], where=b1[4, 3])",),
+    "diff": ("diff(f8[5], prepend=0.0)",),
+    "linalg.norm": ("linalg.norm(f8[3, 4], 2)", "linalg.norm(f8[3, 4], 'nuc')", "linalg.norm(f8[5], 3)"),
+    "max": ("max(f8[4, 3], initial=2.0, where=b1[4, 3])",),
+    "mean": ("mean(f8[4, 3], where=b1[4, 3])",),
+    "min": ("min(f8[4, 3], initial=2.0, where=b1[4, 3])",),
+    "prod": ("prod(f8[4, 3], where=b1[4, 3])",),
+    "repeat": ("repeat(f8[3], [1, 0, 2])", "repeat(f8[3], u1[3])"),
+    "std": ("std(f8[4, 3], where=b1[4, 3])",),
+    "sum": ("sum(f8[4, 3], where=b1[4, 3])",),
+    "var": ("var(f8[4, 3], where=b1[4, 3])",),
+}
+
 # Extents of results that depend on what is in the arrays.
-_FREE_SIZES = frozenset(
-    [
-        "argwhere",
-        "bincount",
-        "compress",
-        "delete",
-        "extract",
-        "flatnonzero",
-        "histogram",
-        "histogram_bin_edges",
-        "insert",
-        "intersect1d",
-        "linalg.lstsq",
-        "nonzero",
-        "polydiv",
-        "polyadd",
-        "polysub",
-        "polymul",
-        "setdiff1d",
-        "setxor1d",
-        "tril_indices",
-        "tril_indices_from",
-        "triu_indices",
-        "triu_indices_from",
-        "union1d",
-        "unique",
-        "unique_counts",
-        "unique_inverse",
-        "unique_values",
-    ]
-)
+_FREE_SIZES = frozenset((
+    "argwhere", "bincount", "compress", "delete", "extract", "flatnonzero", "histogram", "histogram_bin_edges",
+    "insert", "intersect1d", "linalg.lstsq", "nonzero", "polyadd", "polydiv", "polymul", "polysub", "setdiff1d",
+    "setxor1d", "tril_indices", "tril_indices_from", "triu_indices", "triu_indices_from", "union1d", "unique",
+    "unique_counts", "unique_inverse", "unique_values",
+))  # fmt: skip
 # Real or complex by what is in the matrix, unless it is complex itself.
 _COMPLEX_ONLY = frozenset(("linalg.eig", "linalg.eigvals"))
 
@@ -291,7 +282,17 @@ def _names() -> dict[str, tuple[str, ...]]:
 NAMES: Final[Mapping[str, tuple[str, ...]]] = {
     **{f"numpy.{name}": samples for name, samples in _names().items()},
     **{f"ndarray.{name}": samples for name, samples in _METHODS.items()},
+    **{f"numpy.{name}": () for name in OTHER_FORMS},
 }
+
+
+def typed_entry(name: str) -> RuleEntry:
+    """A rule that calls NumPy itself, made for a function that has another rule."""
+
+    def lower(build: Builder, *args: Operand, **keywords: Operand) -> Operand:
+        return call_numpy(build, name, args, keywords, free_sizes=name.partition(".")[2] in _FREE_SIZES)
+
+    return RuleEntry(name, lower, (), typed=True)
 
 
 def _register(name: str, samples: tuple[str, ...]) -> None:

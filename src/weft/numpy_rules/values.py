@@ -93,6 +93,15 @@ class Dict:
 
 
 @dataclass(frozen=True, slots=True)
+class Growing:
+    """A list of numbers of one type whose length is known at run time only: the first `count` elements of a buffer."""
+
+    buffer: Array
+    count: Index
+    type: ScalarType
+
+
+@dataclass(frozen=True, slots=True)
 class Ref:
     """A list or dict that names refer to: an identity. The environment says what is in it (weft.frontend.heap)."""
 
@@ -138,6 +147,14 @@ class Slice:
     start: Operand
     stop: Operand
     step: Operand
+
+
+@dataclass(frozen=True, slots=True)
+class Flat:
+    """`array.flat`; `line` is a view of all its elements in C order, where the memory allows one."""
+
+    array: Array
+    line: Array | None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -197,11 +214,13 @@ Operand: TypeAlias = (
     | Static
     | Tuple
     | Dict
+    | Growing
     | Ref
     | Made
     | Range
     | Iteration
     | Slice
+    | Flat
     | Function
     | Method
     | Instance

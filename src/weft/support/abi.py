@@ -16,7 +16,6 @@ The C side of the same agreement is `runtime/native/weft_abi.h`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from enum import IntEnum
 from typing import Any, NamedTuple, TypeAlias
 
@@ -285,11 +284,18 @@ class WriteBack(NamedTuple):
     name: str
 
 
+ERROR_KINDS = ("divide", "over", "under", "invalid")  # as np.errstate names them
+
+
 class WarnSite(NamedTuple):
-    """A place that may raise a floating-point RuntimeWarning: NumPy's name of the operation and the line."""
+    """A place that may raise a floating-point RuntimeWarning: NumPy's name of the operation and the line.
+
+    `modes` is what an np.errstate around it says: "divide=ignore over=warn", nothing for kinds left as they are.
+    """
 
     operation: str
     line: int
+    modes: str = ""
 
 
 class Remark(NamedTuple):
@@ -342,6 +348,7 @@ class KernelInfo(NamedTuple):
     libraries: tuple[str, ...] = ()  # names of library functions the kernel expects in ctx->library, in order
     numpy_calls: tuple[NumpyCall, ...] = ()
     remarks: tuple[Remark, ...] = ()  # told once, also when the kernel comes from the cache
+    statements: int = 0  # of the program itself
     abi: int = ABI_VERSION
 
 
@@ -379,6 +386,7 @@ def info_from_json(data: dict[str, Any]) -> KernelInfo:
         libraries=tuple(data["libraries"]),
         numpy_calls=tuple(_call_from_json(call) for call in data["numpy_calls"]),
         remarks=tuple(Remark(**r) for r in data["remarks"]),
+        statements=data["statements"],
     )
 
 
@@ -420,20 +428,20 @@ def _recipe_to_json(recipe: Recipe) -> list[Any]:
             return ["unbound"]
 
 
-_PLAIN_RECIPES: dict[str, Callable[..., Recipe]] = {
+_PLAIN_RECIPES = {
     "const": Const, "slot": FromSlot, "scalar": Scalar, "array": Array, "list of": ListOf, "unbound": Unbound,
 }  # fmt: skip
 
 
 def _recipe_from_json(data: list[Any]) -> Recipe:
-    rest = data[1:]
-    match data[0]:
-        case "const" | "slot" | "scalar" | "array" | "list of" | "unbound":
-            return _PLAIN_RECIPES[data[0]](*rest)
+    kind, *rest = data
+    if kind in _PLAIN_RECIPES:
+        return _PLAIN_RECIPES[kind](*rest)
+    match kind:
         case "call":
             return Sequence(tuple(map(_recipe_from_json, rest[1:])), cls=rest[0])
         case "tuple" | "list" | "dict":
-            return Sequence(tuple(map(_recipe_from_json, rest)), data[0] == "list", data[0] == "dict")
+            return Sequence(tuple(map(_recipe_from_json, rest)), kind == "list", kind == "dict")
         case "shared":
             inner = _recipe_from_json(rest[1])
             assert isinstance(inner, Sequence)

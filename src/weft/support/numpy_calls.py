@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
+from itertools import pairwise
 from types import FunctionType
 from typing import Any, NamedTuple, cast
 
@@ -21,7 +22,8 @@ NUMPY_ERRORS = (ArithmeticError, AttributeError, LookupError, MemoryError, Runti
 class ResultType(NamedTuple):
     """What one result must be.
 
-    An array of `dtype` and rank `ndim`, whose axes in `order` (none: as they are) lie in C order; or, with an `ndim` of -1, a number: NumPy's scalar of that dtype, or "py_bool", "py_int", "py_float", "py_complex".
+    An array of `dtype` and rank `ndim`, whose axes in `order` (none: as they are) lie in C order; or, with an `ndim` of
+    -1, a number: NumPy's scalar of that dtype, or "py_bool", "py_int", "py_float", "py_complex".
     """
 
     dtype: str
@@ -73,7 +75,7 @@ def _checked_one(leaf: Any, type_: ResultType) -> Any:
 def _descends(array: Any) -> bool:
     """Whether the axes lie in memory in C order, with gaps perhaps."""
     steps = [abs(stride) for stride, extent in zip(array.strides, array.shape, strict=True) if extent > 1]
-    return all(outer >= inner for outer, inner in zip(steps, steps[1:], strict=False))
+    return all(outer >= inner for outer, inner in pairwise(steps))
 
 
 _PYTHON: dict[str, type] = {"py_bool": bool, "py_int": int, "py_float": float, "py_complex": complex}
