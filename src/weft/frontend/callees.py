@@ -77,7 +77,9 @@ def find_callee(ctx: Lowering, node: ast.Call, operand: Operand) -> Callee | Non
                 function = value
             return _real_function(ctx, node, function, slot, (("slot", slot),), ())
         case Method(owner=Instance() as owner, name=name):
-            return _method(ctx, node, owner, name)
+            return _method(ctx, node, owner, owner.cls, name)
+        case Method(owner=Tuple(cls=cls, slot=slot) as owner, name=name) if cls is not None and slot >= 0:
+            return _method(ctx, node, owner, cls, name)
         case _:
             return None
 
@@ -86,8 +88,8 @@ def _plain(env: dict[str, Operand]) -> dict[str, Operand]:
     return {name: operand for name, operand in env.items() if not name.startswith("@")}
 
 
-def _method(ctx: Lowering, node: ast.Call, owner: Instance, name: str) -> Callee:
-    stored: Any = inspect.getattr_static(owner.cls, name)
+def _method(ctx: Lowering, node: ast.Call, owner: Instance | Tuple, cls: type, name: str) -> Callee:
+    stored: Any = inspect.getattr_static(cls, name)
     leading: tuple[Operand, ...] = () if isinstance(stored, staticmethod) else (owner,)
     found = cast("Any", stored.__func__ if isinstance(stored, staticmethod) else stored)
     if getattr(found, "__weft_program__", False):
@@ -95,12 +97,12 @@ def _method(ctx: Lowering, node: ast.Call, owner: Instance, name: str) -> Callee
     if not isinstance(found, FunctionType):
         raise ctx.error(node, "E154", f"method '{name}' is not a plain function", "call it outside of the program")
     # The class is checked on every call, so the function is reached through it.
-    cls = ctx.inputs.raw(Slot(SlotKind.ATTRIBUTE, owner.slot, "__class__"), owner.cls)
+    home = ctx.inputs.raw(Slot(SlotKind.ATTRIBUTE, owner.slot, "__class__"), cls)
     if name in getattr(ctx.inputs.objects[owner.slot], "__dict__", {}):
         raise ctx.error(
             node, "E154", f"'{name}' is a function of the object, not of its class", "pass it as an argument"
         )
-    slot = ctx.inputs.fixed(Slot(SlotKind.ATTRIBUTE, cls, name), getattr(owner.cls, name))
+    slot = ctx.inputs.fixed(Slot(SlotKind.ATTRIBUTE, home, name), getattr(cls, name))
     return _real_function(ctx, node, found, slot, (("slot", owner.slot), ("attr", name)), leading)
 
 
@@ -258,6 +260,8 @@ def _is_user_function(
             operand = env.get(owner) if owner in local else ctx.inputs.lookup(names, owner)
             if isinstance(operand, Instance):
                 return callable(getattr(operand.cls, attr, None))
+            if isinstance(operand, Tuple) and operand.cls is not None and operand.slot >= 0 and attr[:1] != "_":
+                return callable(getattr(operand.cls, attr, None)) and attr not in ("count", "index")
             return isinstance(operand, Static) and is_python_function(getattr(operand.value, attr, None))
         case _:
             return False

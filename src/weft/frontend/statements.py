@@ -47,6 +47,7 @@ from weft.numpy_rules.values import (
     Flat,
     Growing,
     Instance,
+    Made,
     Never,
     Operand,
     Ref,
@@ -271,9 +272,9 @@ def _refuse_copies_of_views(ctx: Lowering, operand: Operand) -> None:
             raise ctx.build.error("E138", "the real or imaginary part is a view, which cannot be returned", "copy it")
         case Array(readonly=True):
             raise ctx.build.error("E138", "a read-only view cannot be returned", "return a copy of it")
-        case Tuple(items=items) | Dict(items=items) | Either(items=items):
+        case Tuple(items=items) | Dict(items=items) | Made(items=items) | Either(items=items):
             for item in items:
-                _refuse_copies_of_views(ctx, item)
+                _refuse_copies_of_views(ctx, resolved(ctx, item))
         case _:
             pass
 
@@ -380,7 +381,7 @@ def _assign_shape(ctx: Lowering, node: ast.Attribute, array: Array, shape: Opera
 
 def _holds(operand: Operand, array: Array) -> bool:
     """Whether an operand is an array or has it among its items."""
-    if isinstance(operand, Tuple | Either):
+    if isinstance(operand, Tuple | Dict | Made | Either):
         return any(_holds(item, array) for item in operand.items)
     return operand == array
 
@@ -413,6 +414,8 @@ def _in_place(ctx: Lowering, name: str, old: Operand, value: Operand) -> Operand
     def apply(item: Operand) -> Operand:
         if isinstance(item, Array) and name != "matmul":
             return split(ctx, value, lambda v: _ufunc_in_place(ctx, name, item, v))
+        if isinstance(item, Ref | Dict) or (isinstance(item, Tuple) and item.is_list):
+            raise ctx.build.error("E142", "this change of a list or dict in place is not compiled", "make a new one")
         return binary(ctx, name, item, value)
 
     if isinstance(old, Ref):

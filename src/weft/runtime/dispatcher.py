@@ -76,26 +76,39 @@ class Variant(NamedTuple):
 
 
 class Signature(NamedTuple):
-    """Parameters in order: positional-only, positional, keyword-only. A default is MISSING where there is none."""
+    """Parameters in order: positional-only, positional, keyword-only, `*args`, `**kwargs`, as the code object has them.
+
+    A default is MISSING where there is none.
+    """
 
     names: tuple[str, ...]
     defaults: tuple[Any, ...]
     positional_only: int
     positional: int  # including the positional-only ones
+    has_args: bool
+    has_keywords: bool
+
+    def call(self, function: Callable[..., Any], params: Sequence[Any]) -> Any:
+        """Call with what each parameter is bound to."""
+        named = len(self.names) - self.has_args - self.has_keywords
+        more: Sequence[Any] = params[named] if self.has_args else ()
+        keywords = dict(zip(self.names[self.positional : named], params[self.positional : named], strict=True))
+        if self.has_keywords:
+            keywords.update(params[-1])
+        return function(*params[: self.positional], *more, **keywords)
 
 
-def signature_of(function: FunctionType) -> Signature | None:
-    """None for functions with `*args` or `**kwargs`: they have no fixed parameters."""
+def signature_of(function: FunctionType) -> Signature:
+    """The parameters of a function."""
     code = function.__code__
-    if code.co_flags & (_CO_VARARGS | _CO_VARKEYWORDS):
-        return None
+    has_args, has_keywords = bool(code.co_flags & _CO_VARARGS), bool(code.co_flags & _CO_VARKEYWORDS)
     positional, keyword_only = code.co_argcount, code.co_kwonlyargcount
-    names = code.co_varnames[: positional + keyword_only]
+    names = code.co_varnames[: positional + keyword_only + has_args + has_keywords]
     given = function.__defaults__ or ()
     keyword_defaults = function.__kwdefaults__ or {}
     defaults = (MISSING,) * (positional - len(given)) + given
     defaults += tuple(keyword_defaults.get(name, MISSING) for name in names[positional:])
-    return Signature(names, defaults, code.co_posonlyargcount, positional)
+    return Signature(names, defaults, code.co_posonlyargcount, positional, has_args, has_keywords)
 
 
 class Dispatcher:
@@ -109,12 +122,12 @@ class Dispatcher:
         in_python: Callable[..., Any] | None = None,
     ) -> None:
         signature = signature_of(function)
-        if signature is None:
-            raise TypeError("a program has a fixed number of parameters")
         self._native = native
         self.call: Callable[..., Any] = native.new_dispatcher(
             signature.positional_only,
             signature.positional,
+            signature.has_args,
+            signature.has_keywords,
             signature.names,
             signature.defaults,
             function.__globals__,
@@ -190,6 +203,7 @@ def _arg_words(arg: ArgSpec) -> list[int]:
         int(arg.written),
         arg.same_as,
         arg.order if is_array else arg.length,
+        arg.repeated,
     ]
 
 

@@ -161,6 +161,7 @@ def _configuration() -> tuple[Any, ...]:
         Context().run(variable.get),
         UNBOUND,
         MISSING,
+        np,
     )
 
 

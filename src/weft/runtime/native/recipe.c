@@ -2,7 +2,7 @@
 
 enum recipe_op {
     OP_CONST = 1, OP_SLOT, OP_PY_BOOL, OP_PY_INT, OP_PY_FLOAT, OP_PY_COMPLEX, OP_NP_SCALAR, OP_ARRAY, OP_TUPLE, OP_LIST,
-    OP_UNION, OP_UNBOUND, OP_VIEW, OP_NAMED, OP_DICT, OP_SHARED, OP_LIST_OF,
+    OP_UNION, OP_UNBOUND, OP_VIEW, OP_CALL, OP_DICT, OP_SHARED, OP_LIST_OF,
 };
 
 typedef struct {
@@ -168,7 +168,7 @@ static PyObject *decode_sequence(decoder *d, int is_list)
     return sequence;
 }
 
-static PyObject *decode_named(decoder *d)
+static PyObject *decode_call(decoder *d)
 {
     PyObject *cls = PyTuple_GetItem(d->v->constants, *d->word++), *items = decode_sequence(d, 0);
     if (!items) return NULL;
@@ -270,7 +270,7 @@ static PyObject *decode(decoder *d)
     if (op == OP_ARRAY || op == OP_VIEW) return decode_array(d, op == OP_VIEW);
     if (op == OP_UNION) return decode_union(d);
     if (op == OP_TUPLE || op == OP_LIST) return decode_sequence(d, op == OP_LIST);
-    if (op == OP_NAMED) return decode_named(d);
+    if (op == OP_CALL) return decode_call(d);
     if (op == OP_DICT) return decode_dict(d);
     if (op == OP_SHARED) return decode_shared(d);
     if (op == OP_LIST_OF) return decode_list_of(d);
@@ -351,7 +351,7 @@ static int check_recipe(recipe_check *check)
     if (check->word >= check->end) return 0;
     int first = *check->word++;
     if (op == OP_TUPLE || op == OP_LIST) return first >= 0 && check_items(check, first);
-    if (op == OP_NAMED) {
+    if (op == OP_CALL) {
         if (!in_range(first, check->constant_count) || check->word >= check->end) return 0;
         int count = *check->word++;
         return count >= 0 && check_items(check, count);
