@@ -24,7 +24,7 @@ from weft.frontend.liveness import statement_at
 from weft.frontend.objects import call_method, fixed_items
 from weft.ir.exprs import index
 from weft.ir.nodes import Carry, Region, While
-from weft.numpy_rules.registry import Rule, RuleEntry, rule_for, rule_named, typed_rule
+from weft.numpy_rules.registry import RuleEntry, rule_for, rule_named, typed_rule
 from weft.numpy_rules.scalars import as_index
 from weft.numpy_rules.values import (
     Array,
@@ -168,45 +168,41 @@ def _extreme(ctx: Lowering, comparison: str, args: list[Operand]) -> Operand:
 def apply_rule(
     ctx: Lowering, node: ast.Call, entry: RuleEntry, args: list[Operand], keywords: dict[str, Operand]
 ) -> Operand:
+    """Apply a rule to operands; a form of a pure function that it does not take is a call of NumPy itself."""
+    typed = typed_rule(entry)
+    if typed is None:
+        return _apply_rule(ctx, node, entry, args, keywords)
+    try:
+        with ctx.build.trial():
+            return _apply_rule(ctx, node, entry, args, keywords)
+    except CompileError as problem:
+        try:
+            with ctx.build.trial():
+                return _apply_rule(ctx, node, typed, args, keywords)
+        except CompileError:
+            raise problem from None
+
+
+def _apply_rule(
+    ctx: Lowering, node: ast.Call, entry: RuleEntry, args: list[Operand], keywords: dict[str, Operand]
+) -> Operand:
     """Bind the operands to the rule's parameters and apply it, once per alternative of a choice."""
     signature = inspect.signature(entry.lower)
-    other = None if entry.typed else typed_rule(entry.name)
-    lower, otherwise = entry.lower, other and other.lower
     try:
         signature.bind(ctx.build, *args, **keywords)
     except TypeError as problem:
-        lower = otherwise
         known = ", ".join(list(signature.parameters)[1:])
         unknown = next((name for name in keywords if name not in signature.parameters), None)
         what = f"keyword '{unknown}'" if unknown else "this form"
-        if lower is None:
-            words = f"{what} of {entry.name} is not compiled"
-            raise ctx.error(node, "E115", words, f"compiled: ({known})") from problem
+        raise ctx.error(node, "E115", f"{what} of {entry.name} is not compiled", f"compiled: ({known})") from problem
 
     def apply(position: int, done: list[Operand]) -> Operand:
         if position == len(values):
-            named = dict(zip(keywords, done[len(args) :], strict=True))
-            return _lowered(ctx, lower, otherwise, done[: len(args)], named)
+            return entry.lower(ctx.build, *done[: len(args)], **dict(zip(keywords, done[len(args) :], strict=True)))
         return split(ctx, values[position], lambda item: apply(position + 1, [*done, item]))
 
     values = [resolved(ctx, value) for value in (*args, *keywords.values())]
     return apply(0, [])
-
-
-def _lowered(
-    ctx: Lowering, lower: Rule, otherwise: Rule | None, args: list[Operand], keywords: dict[str, Operand]
-) -> Operand:
-    """Apply a rule; what it refuses is left to the other one, if there is one."""
-    if otherwise is None or lower is otherwise:
-        return lower(ctx.build, *args, **keywords)
-    try:
-        with ctx.build.attempt():
-            return lower(ctx.build, *args, **keywords)
-    except CompileError as refusal:
-        try:
-            return otherwise(ctx.build, *args, **keywords)
-        except CompileError:
-            raise refusal from None
 
 
 def _call_method(

@@ -77,6 +77,20 @@ class Guards:
         finally:
             self.scopes.pop()
 
+    @contextmanager
+    def trial(self) -> Generator[None, None, None]:
+        """Lower something that may turn out not to be compiled: what it wrote and established is taken back then."""
+        scope = self.scope
+        kept = (len(scope.nodes), set(scope.conditions), list(scope.nonnegative), set(scope.bounded))
+        flags = self.site_used, self.dirty
+        try:
+            yield
+        except CompileError:
+            count, scope.conditions, scope.nonnegative, scope.bounded = kept
+            del scope.nodes[count:]
+            self.site_used, self.dirty = flags
+            raise
+
     @staticmethod
     def close(scope: Scope) -> Region:
         """The finished region."""
@@ -85,19 +99,6 @@ class Guards:
     def emit(self, node: Node) -> None:
         """Append a node."""
         self.scope.nodes.append(node)
-
-    @contextmanager
-    def attempt(self) -> Generator[None, None, None]:
-        """What is written to this region inside; nothing of it stays if that ends with a CompileError."""
-        scope, marks = self.scope, (self.site_used, self.dirty)
-        before = Scope(list(scope.nodes), set(scope.conditions), list(scope.nonnegative), set(scope.bounded))
-        try:
-            yield
-        except CompileError:
-            scope.nodes[:], scope.nonnegative[:] = before.nodes, before.nonnegative
-            scope.conditions, scope.bounded = before.conditions, before.bounded
-            self.site_used, self.dirty = marks
-            raise
 
     def new_id(self) -> int:
         """A fresh number, for values, containers and nodes alike."""

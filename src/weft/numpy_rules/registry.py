@@ -32,10 +32,12 @@ class RuleEntry:
     lower: Rule
     samples: tuple[str, ...]
     typed: bool = False
+    family: str = ""  # the module of the rule
 
 
 _ENTRIES: dict[str, RuleEntry] = {}
 _TYPED: dict[str, RuleEntry] = {}  # calls of NumPy itself, for what has no other rule
+_PURE = ("creation", "diagonals", "joining", "math_functions", "moments", "picking", "products", "reductions")
 _FAMILIES = (
     "array_attributes",
     "creation",
@@ -60,21 +62,28 @@ def numpy_rule(*names: str, samples: tuple[str, ...] = (), typed: bool = False) 
     """Register a rule under one or more names. Inside, `PythonRaises` leaves the statement to Python."""
 
     def register(rule: Rule) -> Rule:
-        @wraps(rule)
-        def lower(build: Builder, *operands: Any, **keywords: Any) -> Operand:
-            try:
-                return rule(build, *operands, **keywords)
-            except PythonRaises as raised:
-                return build.leave(raised.reason)
-
+        lower = guarded(rule)
         for name in names:
             table = _TYPED if typed else _ENTRIES
             if name in table:
                 raise ValueError(f"two rules for {name}")
-            table[name] = RuleEntry(name, lower, samples, typed)
+            table[name] = RuleEntry(name, lower, samples, typed, rule.__module__.rpartition(".")[2])
         return rule
 
     return register
+
+
+def guarded(rule: Rule) -> Rule:
+    """The rule, in which `PythonRaises` leaves the statement to Python."""
+
+    @wraps(rule)
+    def lower(build: Builder, *operands: Any, **keywords: Any) -> Operand:
+        try:
+            return rule(build, *operands, **keywords)
+        except PythonRaises as raised:
+            return build.leave(raised.reason)
+
+    return lower
 
 
 @cache
@@ -111,10 +120,16 @@ def rule_for(target: object) -> RuleEntry | None:
     return all_rules()[name] if name else None
 
 
-def typed_rule(name: str) -> RuleEntry | None:
-    """The rule that calls NumPy itself, for a form of a function that the other rule does not take."""
+def typed_rule(entry: RuleEntry) -> RuleEntry | None:
+    """The rule that calls NumPy itself, for a form of a function that its own rule does not take."""
+    from weft.numpy_rules.typed_functions import typed_entry
+
+    if entry.typed:
+        return None
     all_rules()
-    return _TYPED.get(name)
+    if entry.name in _TYPED:
+        return _TYPED[entry.name]
+    return typed_entry(entry.name) if entry.family in _PURE and entry.name.startswith("numpy.") else None
 
 
 def rule_named(name: str) -> RuleEntry | None:

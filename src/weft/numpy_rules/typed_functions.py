@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from weft.numpy_rules.builder import Builder
-from weft.numpy_rules.registry import numpy_rule
+from weft.numpy_rules.registry import RuleEntry, guarded, numpy_rule
 from weft.numpy_rules.typed_calls import call_numpy
 from weft.numpy_rules.values import Array, Operand
 
@@ -244,7 +244,7 @@ _METHODS: Final = {
     "take": ("take(f8[5], [0, -1])",),
 }
 
-# Functions that are compiled, in forms that are not.
+# Functions that are compiled: calls in forms that are not.
 OTHER_FORMS: Final = {
     "all": ("all(b1[4, 3], where=b1[4, 3])",),
     "any": ("any(b1[4, 3], where=b1[4, 3])",),
@@ -282,8 +282,16 @@ def _names() -> dict[str, tuple[str, ...]]:
 NAMES: Final[Mapping[str, tuple[str, ...]]] = {
     **{f"numpy.{name}": samples for name, samples in _names().items()},
     **{f"ndarray.{name}": samples for name, samples in _METHODS.items()},
-    **{f"numpy.{name}": () for name in OTHER_FORMS},
 }
+
+
+def typed_entry(name: str) -> RuleEntry:
+    """A rule that calls NumPy itself, made for a function that has another rule."""
+
+    def lower(build: Builder, *args: Operand, **keywords: Operand) -> Operand:
+        return call_numpy(build, name, args, keywords, free_sizes=name.partition(".")[2] in _FREE_SIZES)
+
+    return RuleEntry(name, guarded(lower), (), typed=True)
 
 
 def _register(name: str, samples: tuple[str, ...]) -> None:
