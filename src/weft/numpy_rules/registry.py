@@ -52,6 +52,7 @@ _FAMILIES = (
     "reductions",
     "sequences",
     "shapes",
+    "sorting",
     "type_conversions",
     "typed_functions",
     "ufuncs",
