@@ -12,9 +12,9 @@ from weft.frontend.context import Lowering
 from weft.ir.dtypes import NP_BOOL, PY_BOOL, PY_COMPLEX, PY_FLOAT, DType, ScalarType
 from weft.ir.exprs import Const, Expr, const, index, op, python_const
 from weft.numpy_rules.builder import NeedStatic
+from weft.numpy_rules.classes import class_of
 from weft.numpy_rules.elementwise import apply_ufunc
 from weft.numpy_rules.indexing import index_view
-from weft.numpy_rules.python_functions import class_of
 from weft.numpy_rules.scalars import is_python_scalar, negate, python_binary, python_unary, truth
 from weft.numpy_rules.values import (
     Array,
