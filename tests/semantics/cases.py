@@ -42,7 +42,7 @@ def define(text: str, **names: Any) -> Callable[..., Any]:
     file = f"<semantics {next(_numbers)}>"
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
     space: dict[str, Any] = {"np": np, **names}
-    exec(compile(text, file, "exec"), space)  # noqa: S102 - our own text
+    exec(compile(text, file, "exec"), space)
     return space["f"]
 
 
@@ -51,7 +51,7 @@ def is_legal(expression: str, **operands: Any) -> bool:
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            eval(expression, {"np": np}, operands)  # noqa: S307 - our own text
+            eval(expression, {"np": np}, operands)
         except Exception:  # noqa: BLE001 - whatever it is
             return False
     return True

@@ -1,7 +1,7 @@
 """The rows "Python ints" and "floats: arithmetic": corner cases of integer and float operations, their warnings too."""
 
 # The programs are written as users write them.
-# ruff: noqa: PLR0911, PLR0912, C901, RET505
+# ruff: noqa: PLR0124, C901, E501
 
 from __future__ import annotations
 

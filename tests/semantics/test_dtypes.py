@@ -1,7 +1,7 @@
 """The row "dtypes": promotion of arrays, NumPy scalars and Python scalars; types of results."""
 
 # The programs are written as users write them.
-# ruff: noqa: PLR0911, PLR0912, C901, RET505, SIM108
+# ruff: noqa: PLR0912, C901, E501
 
 from __future__ import annotations
 

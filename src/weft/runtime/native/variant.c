@@ -108,7 +108,7 @@ static int read_library(variant *v, PyObject *addresses)
     return 0;
 }
 
-/* tables: slot_count, out_count, exit_count, has_writebacks; per slot: kind, index, parent, then the arg's kind, dtype,
+/* tables: slot_count, out_count, exit_count, has_writebacks, may_warn; per slot: kind, index, parent, then the arg's kind, dtype,
  * ndim, layout, ones, written, same_as, length, repeated; per exit: has_frames, word count, words. `limits`: how many parameters
  * and cells there are. */
 static int read_tables(variant *v, PyObject *tables, const int limits[2])
@@ -120,6 +120,7 @@ static int read_tables(variant *v, PyObject *tables, const int limits[2])
     v->out_count = next_within(&reader, 0, 1 << 16);
     v->exit_count = next_within(&reader, 1, 1 << 20);
     v->has_writebacks = next_within(&reader, 0, 1);
+    v->may_warn = next_within(&reader, 0, 1);
     if (reader.bad || PyTuple_Size(v->names) != v->slot_count || PyTuple_Size(v->values) != v->slot_count) return 0;
     if (!allocate_tables(v, words)) return 0;
     for (int k = 0; k < v->slot_count && !reader.bad; k++) {
