@@ -130,7 +130,7 @@ def lower_round(build: Builder, number: Operand, ndigits: Given = None) -> Opera
 @numpy_rule("builtins.divmod", samples=("divmod(v(7), v(3))", "divmod(v(-7.5), v(2.0))", "divmod(i4[4], 3)"))
 def lower_divmod(build: Builder, x: Operand, y: Operand, /) -> Operand:
     """`(x // y, x % y)`."""
-    return Tuple((arithmetic(build, "floor_divide", x, y), arithmetic(build, "remainder", x, y)))
+    return Tuple(tuple(arithmetic(build, name, x, y, words="divmod") for name in ("floor_divide", "remainder")))
 
 
 @numpy_rule("builtins.pow", samples=("pow(v(2), v(5))", "pow(v(2.5), v(2.0))", "pow(f8[3]+0.5, 2)"))
