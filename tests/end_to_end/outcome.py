@@ -102,10 +102,21 @@ def assert_same(actual: Any, expected: Any, ulps: float = 0.0, where: str = "") 
             assert list(actual) == list(expected), where
             for key, other in expected.items():
                 assert_same(actual[key], other, ulps, f"{where}[{key!r}]")
-        case _ if hasattr(expected, "__dict__") and not callable(expected):
-            assert_same(vars(actual), vars(expected), ulps, f"vars({where})")
+        case _ if not callable(expected) and has_attributes(expected):
+            assert_same(attributes(actual), attributes(expected), ulps, f"vars({where})")
         case _:
             assert actual is expected or actual == expected or repr(actual) == repr(expected), where
+
+
+def has_attributes(value: Any) -> bool:
+    """Whether an object of a class written in Python has attributes of its own."""
+    return hasattr(value, "__dict__") or hasattr(type(value), "__slots__")
+
+
+def attributes(value: Any) -> dict[str, Any]:
+    """The attributes of an object, in its dict or in slots."""
+    slots = [name for cls in type(value).__mro__ for name in getattr(cls, "__slots__", ()) if hasattr(value, name)]
+    return {**{name: getattr(value, name) for name in slots}, **getattr(value, "__dict__", {})}
 
 
 def assert_same_array(actual: Any, expected: Any, ulps: float, where: str) -> None:

@@ -10,6 +10,7 @@ down a second time.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -39,8 +40,9 @@ def apply_ufunc(
     out: Array | None = None,
     dtype: DType | None = None,
     operator: bool = False,
+    where: Array | None = None,
 ) -> Operand:
-    """`np.name(*operands, out=out, dtype=dtype)`."""
+    """`np.name(*operands, out=out, dtype=dtype, where=where)`; `where` is a mask, and needs an `out`."""
     parts = [part for part in operands if isinstance(part, Scalar | Array)]
     if len(parts) != len(operands):
         raise build.error("E210", f"np.{name} is not compiled for this kind of operand", "pass arrays or numbers")
@@ -58,7 +60,7 @@ def apply_ufunc(
     if out is None and all(isinstance(part, Scalar) or part.rank == 0 for part in parts):
         lone = operator and not any(isinstance(part, Array) for part in parts)
         return _scalar(build, name, parts, loop, lone=lone)
-    return _array(build, name, parts, loop, out)
+    return _array(build, name, parts, loop, out, where)
 
 
 @lru_cache(maxsize=1024)
@@ -171,14 +173,15 @@ def _scalar(
 ) -> Operand:
     """An operation that gives a NumPy scalar; `lone`: an operator on NumPy scalars, which warns in words of its own."""
     args = [cast(scalar_expr(build, part), target) for part, target in zip(parts, loop, strict=False)]
-    expr = _operation(name, args, loop[-1])
+    expr = operation(name, args, loop[-1])
     overflows = lone and name in _OVERFLOWING and loop[0].kind in "iu"
     words = f"scalar {name}" if lone else name
-    warn = build.warn_site(words) if overflows or _may_warn(name, loop) else -1
+    warn = build.warn_site(words) if overflows or may_warn(name, loop) else -1
     return Scalar(build.let(expr, name[:3], warn=warn))
 
 
-def _operation(name: str, args: Sequence[Expr], result: DType) -> Expr:
+def operation(name: str, args: Sequence[Expr], result: DType) -> Expr:
+    """The ufunc on operands of the types its loop takes."""
     if name == "absolute" and result.kind == "u":
         return args[0]
     if len(args) == 2 and {args[0].type.dtype, args[1].type.dtype} == {DType.INT64, DType.UINT64}:
@@ -203,22 +206,31 @@ def _mixed_comparison(name: str, left: Expr, right: Expr) -> Expr:
     return op("logical_and", (op("logical_not", (negative,), NP_BOOL), both), NP_BOOL)
 
 
-def _may_warn(name: str, loop: Sequence[DType]) -> bool:
+def may_warn(name: str, loop: Sequence[DType]) -> bool:
+    """Whether a loop of these types can give a RuntimeWarning."""
     if loop[0].kind in "fc":
         return bool(OPS[name].warns)
     return name in ("floor_divide", "remainder", "divide", "fmod", "reciprocal") and loop[0].kind in "iu"
 
 
 def _array(
-    build: Builder, name: str, parts: Sequence[Scalar | Array], loop: Sequence[DType], out: Array | None
+    build: Builder,
+    name: str,
+    parts: Sequence[Scalar | Array],
+    loop: Sequence[DType],
+    out: Array | None,
+    where: Array | None = None,
 ) -> Operand:
     """An array operation."""
-    shape = broadcast_shapes(build, [part.shape for part in parts if isinstance(part, Array)])
-    warn = build.warn_site(name) if _may_warn(name, loop) else -1
+    masks = [] if where is None else [where]
+    shape = broadcast_shapes(build, [part.shape for part in (*parts, *masks) if isinstance(part, Array)])
+    warn = build.warn_site(name) if may_warn(name, loop) else -1
 
     def body(args: Sequence[Expr]) -> Expr:
-        casted = [cast(arg, target) for arg, target in zip(args, loop, strict=False)]
-        return _operation(name, casted, loop[-1])
+        casted = [cast(arg, target) for arg, target in zip(args[: len(parts)], loop, strict=False)]
+        if where is not None:
+            casted = [_where_true(name, args[-1], arg) for arg in casted]
+        return operation(name, casted, loop[-1])
 
     if out is None:
         return map_elements(build, parts, shape, loop[-1], body, name=name, warn=warn)
@@ -227,10 +239,18 @@ def _array(
     if out.rank < len(shape):
         return build.leave("non-broadcastable output operand")
     broadcast_to(build, View("", shape, ()), out.shape)
-    result = map_elements(build, parts, out.shape, loop[-1], body, name=name, warn=warn)
-    assert isinstance(result, Array)
-    store(build, out, result)
+    result = map_elements(build, (*parts, *masks), out.shape, loop[-1], body, name=name, warn=warn)
+    if where is None:
+        store(build, out, result)
+    else:
+        store_where(build, out, where, result)
     return out
+
+
+def _where_true(name: str, mask: Expr, operand: Expr) -> Expr:
+    """The operand where the mask is true, elsewhere a number for which nothing warns."""
+    harmless = cast(const_index(0 if name == "arctanh" else 1), operand.type.dtype)
+    return op("select", (mask, operand, harmless), operand.type)
 
 
 def map_elements(
@@ -346,6 +366,21 @@ def store(build: Builder, target: Array, value: Scalar | Array) -> None:
     if isinstance(value, Array):
         build.use_site()  # a later pass may need memory here, where the two overlap
     node = _assignment(build, target, value)
+    build.mark_written(target.view.container)
+    build.emit(node)
+
+
+def store_where(build: Builder, target: Array, mask: Array, value: Scalar | Array) -> None:
+    """`target[mask] = value[mask]` with the mask and the value broadcast to the target."""
+    refuse_readonly(build, target)
+    build.use_site()  # a later pass may need memory here
+    old, chosen = build.value("x", ScalarType(target.dtype)), build.value("m", NP_BOOL)
+    plain = _assignment(build, target, value)
+    node = replace(
+        plain,
+        inputs=(*plain.inputs, (old, target.view), (chosen, broadcast_to(build, mask.view, target.shape))),
+        expr=op("select", (chosen, plain.expr, old), old.type),
+    )
     build.mark_written(target.view.container)
     build.emit(node)
 

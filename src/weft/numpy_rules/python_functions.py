@@ -22,7 +22,20 @@ from weft.numpy_rules.math_functions import to_int
 from weft.numpy_rules.registry import numpy_rule
 from weft.numpy_rules.scalars import compare, convert, int_expr, python_unary, truth
 from weft.numpy_rules.type_conversions import python_cast
-from weft.numpy_rules.values import Array, Either, Instance, Operand, Range, Scalar, Static, Tuple
+from weft.numpy_rules.values import (
+    Array,
+    Dict,
+    Either,
+    Foreign,
+    Instance,
+    Iteration,
+    Made,
+    Operand,
+    Range,
+    Scalar,
+    Static,
+    Tuple,
+)
 
 _PYTHON_CLASSES: dict[ScalarType, type[Any]] = {PY_BOOL: bool, PY_INT: int, PY_FLOAT: float, PY_COMPLEX: complex}
 
@@ -151,6 +164,8 @@ def lower_sum(build: Builder, iterable: Operand, /, start: Operand | int = 0) ->
 def _items(build: Builder, operand: Operand, instead: str) -> tuple[Operand, ...]:
     if isinstance(operand, Tuple):
         return operand.items
+    if isinstance(operand, Dict):
+        return tuple(Scalar(const_index(key)) if type(key) is int else Static(key) for key in operand.keys)
     if isinstance(operand, Array | Range):
         raise build.error("E271", "Python would take the elements one by one", f"use {instead}")
     raise PythonRaises("object is not iterable")
@@ -228,8 +243,10 @@ def _int_extreme(build: Builder, test: str, old: Index, new: Index) -> Scalar:
 def lower_len(build: Builder, obj: Operand, /) -> Operand:
     """A Python int."""
     match obj:
-        case Tuple(items=items):
+        case Tuple(items=items) | Dict(items=items):
             return Scalar(const_index(len(items)))
+        case Iteration(kind="view", items=(inner,)):
+            return lower_len(build, inner)
         case Array() if obj.rank:
             return Scalar(obj.shape[0])
         case Static(value=value) if isinstance(value, str | bytes):
@@ -299,10 +316,14 @@ def class_of(operand: Operand) -> type[Any] | None:
         case Array():
             return np.ndarray
         case Tuple():
-            return list if operand.is_list else tuple
+            return operand.cls or (list if operand.is_list else tuple)
+        case Dict():
+            return dict
+        case Made(cls=cls):
+            return cls
         case Static(value=value):
             return value.__class__
-        case Instance(cls=cls):
+        case Instance(cls=cls) | Foreign(cls=cls):
             return cls
         case _:
             return None
