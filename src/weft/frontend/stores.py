@@ -31,7 +31,11 @@ def store_item(ctx: Lowering, owner: Operand, key: Operand, value: Operand) -> O
     if isinstance(owner, Flat):
         return split(ctx, value, lambda item: write_flat(ctx.build, owner, key, item))
     if not isinstance(owner, Array):
-        raise ctx.build.error("E140", "only elements of arrays can be assigned in compiled code")
+        if isinstance(owner, Tuple) and not owner.is_list:
+            return ctx.build.leave("a tuple does not support item assignment")
+        raise ctx.build.error(
+            "E140", "only elements of arrays and lists can be assigned in compiled code", "use an array or a list"
+        )
     try:
         selected = select(ctx.build, owner, key)
     except PythonRaises as raised:
