@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 
 from tests.end_to_end.processes import environment, finish, run_script, shared_objects, start_python, write_script
-from tests.kernels.forms import READY
 
 RIGHT = "from work import right, work\nprint(right(), work.stats.compiles, work.stats.cache_hits)\n"
 
@@ -37,13 +36,12 @@ def cache(tmp_path: Path) -> Path:
 
 # ---------------------------------------------------------------- determinism
 
-SOURCES = f"""
+SOURCES = """
 import inspect
 from weft.driver.compiler import generate
-from weft_bench.kernels import BY_NAME
+from weft_bench.kernels import KERNELS
 
-for name in {[kernel.name for kernel in READY]}:
-    kernel = BY_NAME[name]
+for kernel in KERNELS:
     inputs = kernel.inputs("S")
     print(generate(kernel.function, [inputs[name] for name in inspect.signature(kernel.function).parameters]).source)
 """
@@ -60,14 +58,13 @@ def test_the_generated_code_does_not_depend_on_the_hash_seed(tmp_path: Path) -> 
 
 
 def test_the_results_are_the_same_every_time(tmp_path: Path) -> None:
-    script = f"""
+    script = """
         import hashlib
         import numpy as np, weft
-        from weft_bench.kernels import BY_NAME
+        from weft_bench.kernels import KERNELS
 
         digest = hashlib.sha256()
-        for name in {[kernel.name for kernel in READY]}:
-            kernel = BY_NAME[name]
+        for kernel in KERNELS:
             program = weft.program(kernel.function, fallback="error")
             inputs = kernel.inputs("S")
             for value in kernel.collect(program(**inputs), inputs).values():
