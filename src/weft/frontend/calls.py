@@ -22,6 +22,7 @@ from weft.frontend.cutting import is_local_name
 from weft.frontend.expressions import lower_expression
 from weft.frontend.growing import as_array
 from weft.frontend.heap import contents, is_object, kept, new_number, resolved
+from weft.frontend.hints import function_hint, method_hint
 from weft.frontend.inputs import static_operand
 from weft.frontend.iteration import length, range_call
 from weft.frontend.liveness import statement_at
@@ -29,6 +30,7 @@ from weft.frontend.objects import call_method, fixed_items
 from weft.frontend.python_calls import python_call
 from weft.ir.exprs import index
 from weft.ir.nodes import Carry, Region, While
+from weft.numpy_rules.arguments import PythonRaises
 from weft.numpy_rules.registry import Rule, RuleEntry, rule_for, rule_named, typed_rule
 from weft.numpy_rules.scalars import as_index
 from weft.numpy_rules.values import (
@@ -140,7 +142,7 @@ def _call_static(
     if made is not None:
         return made
     name = _full_name(target)
-    raise ctx.error(node.func, "E114", f"{name} is not compiled", "call it outside of the program")
+    raise ctx.error(node.func, "E114", f"{name} is not compiled", function_hint(name))
 
 
 def _converted(ctx: Lowering, target: Any, args: list[Operand], keywords: dict[str, Operand]) -> list[Operand]:
@@ -232,6 +234,8 @@ def apply_rule(
         known = ", ".join(list(signature.parameters)[1:])
         unknown = next((name for name in keywords if name not in signature.parameters), None)
         what = f"keyword '{unknown}'" if unknown else "this form"
+        if lower is None and "missing a required argument" in str(problem):
+            return ctx.build.leave(f"{entry.name}: {problem}")
         if lower is None:
             words = f"{what} of {entry.name} is not compiled"
             raise ctx.error(node, "E115", words, f"compiled: ({known})") from problem
@@ -284,7 +288,7 @@ def _call_method(
     family = families.get(type(owner), "")
     entry = rule_named(f"{family}.{name}")
     if entry is None:
-        raise ctx.error(node.func, "E116", f"method '{name}' is not compiled", "call it outside of the program")
+        raise ctx.error(node.func, "E116", f"method '{name}' is not compiled", method_hint(family, name))
     return apply_rule(ctx, node, entry, [owner, *args], keywords)
 
 
@@ -314,7 +318,10 @@ def lower_inlined(ctx: Lowering, node: ast.Call) -> Operand:
             a.tree.lineno == callee.tree.lineno and a.filename == callee.filename for a in ctx.activations
         ):
             raise ctx.error(node, "E153", "recursive calls are not compiled", "use a loop")
-        env = bind_arguments(ctx, node, callee, [*callee.leading, *args], keywords)
+        try:
+            env = bind_arguments(ctx, node, callee, [*callee.leading, *args], keywords)
+        except PythonRaises as raised:
+            return ctx.build.leave(raised.reason)
         return _inline(ctx, callee, env)
 
 

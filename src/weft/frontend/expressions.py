@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -27,10 +28,10 @@ from weft.frontend.objects import (
 from weft.ir.dtypes import NP_BOOL, PY_BOOL, PY_COMPLEX, PY_FLOAT, DType, ScalarType
 from weft.ir.exprs import Const, Expr, Index, const, index, op, python_const
 from weft.numpy_rules.arrays import from_nested
+from weft.numpy_rules.classes import class_of
 from weft.numpy_rules.elementwise import apply_ufunc
 from weft.numpy_rules.flat import read_flat
 from weft.numpy_rules.gathering import read_item
-from weft.numpy_rules.python_functions import class_of
 from weft.numpy_rules.scalars import int_expr, is_python_scalar, negate, python_binary, python_unary, truth
 from weft.numpy_rules.values import (
     Array,
@@ -72,6 +73,13 @@ _PYTHON_OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
     "equal": lambda a, b: a == b,
     "not_equal": lambda a, b: a != b,
 }
+_ALL_OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
+    **_PYTHON_OPERATORS, "subtract": operator.sub, "multiply": operator.mul, "divide": operator.truediv,
+    "floor_divide": operator.floordiv, "remainder": operator.mod, "power": operator.pow, "matmul": operator.matmul,
+    "less": operator.lt, "less_equal": operator.le, "greater": operator.gt, "greater_equal": operator.ge,
+    "bitwise_and": operator.and_, "bitwise_or": operator.or_, "bitwise_xor": operator.xor,
+    "left_shift": operator.lshift, "right_shift": operator.rshift,
+}  # fmt: skip
 
 
 def lower_expression(ctx: Lowering, node: ast.expr) -> Operand:
@@ -82,6 +90,12 @@ def lower_expression(ctx: Lowering, node: ast.expr) -> Operand:
             what = _KINDS.get(type(node), f"{type(node).__name__} expressions")
             raise ctx.error(node, "E100", f"{what} are not compiled", "write a loop, or move it out of the program")
         return lower(ctx, node)
+
+
+# One object of each class whose operators look at classes alone.
+_EXAMPLES: dict[type | None, Any] = {
+    bool: True, int: 1, float: 1.0, complex: 1j, str: "a", bytes: b"a", tuple: (), list: [], dict: {}, type(None): None,
+}  # fmt: skip
 
 
 def _constant(ctx: Lowering, node: ast.Constant) -> Operand:
@@ -148,9 +162,22 @@ def _binary_plain(ctx: Lowering, name: str, left: Operand, right: Operand) -> Op
         return Scalar(const(name == "not_equal", PY_BOOL))
     if isinstance(left, Static) and isinstance(right, Static) and name in _PYTHON_OPERATORS:
         return _evaluated(ctx, lambda: _PYTHON_OPERATORS[name](left.value, right.value))
-    kinds = [cls.__name__ if (cls := class_of(operand)) else "object" for operand in (left, right)]
-    what = f"'{name}' of a {kinds[0]} and a {kinds[1]}"
-    raise ctx.build.error("E102", f"{what} is not compiled", "use arrays and numbers")
+    classes = class_of(left), class_of(right)
+    if _python_refuses(name, *classes):
+        return ctx.build.leave("unsupported operand types")
+    kinds = " and ".join(cls.__name__ if cls else "object" for cls in classes)
+    raise ctx.build.error("E102", f"'{name}' of {kinds} is not compiled", "use arrays and numbers")
+
+
+def _python_refuses(name: str, left: type | None, right: type | None) -> bool:
+    """Whether Python raises a TypeError for operands of these classes, whatever they are."""
+    if left not in _EXAMPLES or right not in _EXAMPLES or name not in _ALL_OPERATORS:
+        return False
+    try:
+        _ALL_OPERATORS[name](_EXAMPLES[left], _EXAMPLES[right])
+    except TypeError:
+        return True
+    return False
 
 
 def _sequence_binary(ctx: Lowering, name: str, left: Operand, right: Operand) -> Operand | None:

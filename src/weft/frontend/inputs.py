@@ -71,9 +71,9 @@ def static_operand(value: Any) -> Operand:
 class UnsupportedArgument(Exception):  # noqa: N818  (the driver turns it into a CompileError or a fallback)
     """An argument of a type that is not compiled; `reason` says which."""
 
-    def __init__(self, slot: int, reason: str) -> None:
+    def __init__(self, slot: int, reason: str, hint: str = "use arrays and numbers") -> None:
         super().__init__(reason)
-        self.slot, self.reason = slot, reason
+        self.slot, self.reason, self.hint = slot, reason, hint
         self.place: tuple[int, int] | None = None  # of the program's own statement that reads it
 
 
@@ -163,7 +163,12 @@ class Inputs:
     def _object(self, number: int, example: Any, name: str) -> Operand:
         kind = cast("type[Any]", type(example))
         if isinstance(example, np.ndarray | set | frozenset):
-            raise UnsupportedArgument(number, f"{name} is a {kind.__name__}, which is not compiled")
+            hint = (
+                f"pass np.asarray({name}), if a plain array will do"
+                if isinstance(example, np.ndarray)
+                else "use a tuple"
+            )
+            raise UnsupportedArgument(number, f"{name} is a {kind.__name__}, which is not compiled", hint)
         self.args[number] = ArgSpec(ArgKind.OBJECT, value=kind)
         if any(hasattr(kind, protocol) for protocol in _ARRAY_PROTOCOLS):
             return Foreign(number, kind)
@@ -246,7 +251,8 @@ class Inputs:
         if dtype is None or example.dtype.num != dtype.numpy.num or not example.flags.aligned:
             known = dtype is not None and example.dtype.num == dtype.numpy.num
             what = "is not aligned" if known else f"has dtype {example.dtype} ({example.dtype.char!r})"
-            raise UnsupportedArgument(number, f"{name} {what}, which is not compiled")
+            hint = "copy it: np.array(x)" if known else f"convert it first if it holds numbers: {name}.astype(float)"
+            raise UnsupportedArgument(number, f"{name} {what}, which is not compiled", hint)
         if example.ndim > MAX_RANK:
             raise UnsupportedArgument(number, f"{name} has more than {MAX_RANK} axes")
         if any(extent > MAX_EXTENT for extent in example.shape):

@@ -69,7 +69,7 @@ def lower_program(
 
 
 def _unsupported(problem: UnsupportedArgument, inputs: Inputs, source: FunctionSource) -> CompileError:
-    error = CompileError("E301", problem.reason, _signature_span(source), "use arrays and numbers")
+    error = CompileError("E301", problem.reason, _signature_span(source), problem.hint)
     slot = inputs.slots[problem.slot]
     while slot.kind in (SlotKind.ITEM, SlotKind.MAPPING):
         slot = inputs.slots[slot.parent]

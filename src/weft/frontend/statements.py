@@ -447,7 +447,9 @@ def _augment_item(ctx: Lowering, name: str, base: Operand, key: Operand, value: 
         result = binary(ctx, name, read_flat(ctx.build, base, key), lower_expression(ctx, value))
         store_item(ctx, base, key, result)
         return
-    raise ctx.build.error("E140", "only elements of arrays can be changed in compiled code")
+    raise ctx.build.error(
+        "E140", "only elements of arrays and lists can be changed in compiled code", "use an array or a list"
+    )
 
 
 def _augment_array(ctx: Lowering, name: str, array: Array, key: Operand, value: ast.expr) -> Operand:
