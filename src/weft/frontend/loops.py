@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TypeAlias
 
-from weft.frontend.branches import emit_branch
+from weft.frontend.branches import emit_branch, too_many_types
 from weft.frontend.comprehensions import TEMPORARY
 from weft.frontend.context import LoopFrame, Lowering
 from weft.frontend.expressions import condition, lower_expression
@@ -366,9 +366,7 @@ def _grown(ctx: Lowering, templates: dict[str, Template], exits: list[dict[str, 
             try:
                 grown[name] = merge(template, env.get(name, Unbound()))
             except CannotJoin:
-                raise ctx.build.error(
-                    "E231", f"'{name}' has too many different types in this loop", "use one name per type"
-                ) from None
+                raise too_many_types(ctx, name) from None
     return grown
 
 
@@ -403,7 +401,10 @@ def _carries(
 ) -> tuple[Carry, ...]:
     carries: list[Carry] = []
     for name, template in templates.items():
-        leaves = passed(ctx.build, template, init[name])
+        try:
+            leaves = passed(ctx.build, template, init[name])
+        except CannotJoin:
+            raise too_many_types(ctx, name) from None
         carries += [Carry(target, leaf) for target, leaf in zip(made[name], leaves, strict=True)]
     return tuple(carries)
 
