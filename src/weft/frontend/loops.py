@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from typing import TypeAlias
 
@@ -315,6 +314,8 @@ def lower_carried(
             continue
         grown = _grown(ctx, templates, frame.exits)
         if all(same_form(templates[name], grown[name]) for name in names):
+            if frame.unfit:
+                raise too_many_types(ctx, frame.unfit[0])
             _bind_sources(ctx, grown, made)
             carries = _carries(ctx, templates, made, init)
             activation.env = at_head
@@ -415,8 +416,10 @@ def emit_exit(ctx: Lowering, frame: LoopFrame, *, is_break: bool) -> None:
     frame.exits.append(env)
     leaves: list[Expr | View] = []
     for name, template in frame.carried.items():
-        with suppress(CannotJoin):  # the template has to grow: this lowering is a trial
+        try:
             leaves += passed(ctx.build, template, env[name])
+        except CannotJoin:
+            frame.unfit.append(name)  # the template has to grow, if it can: this lowering is a trial
     if is_break:
         frame.breaks += 1
         depth = len(ctx.loops) - 1 - ctx.loops.index(frame)
