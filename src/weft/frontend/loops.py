@@ -18,7 +18,18 @@ from weft.frontend.expressions import condition, lower_expression
 from weft.frontend.growing import common_type, materialised
 from weft.frontend.heap import by_value, counted, is_object, mentions, number_of, rebound, references
 from weft.frontend.iteration import element, length, remaining
-from weft.frontend.joins import CannotJoin, PassArray, PassChoice, PassGrowing, PassTuple, Same, Template, merge, passed, same_form
+from weft.frontend.joins import (
+    CannotJoin,
+    PassArray,
+    PassChoice,
+    PassGrowing,
+    PassTuple,
+    Same,
+    Template,
+    merge,
+    passed,
+    same_form,
+)
 from weft.frontend.joins import targets as join_targets
 from weft.frontend.liveness import Names
 from weft.frontend.names import stored_names

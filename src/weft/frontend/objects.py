@@ -12,7 +12,7 @@ from typing import Any
 from weft.frontend.branches import split
 from weft.frontend.context import Lowering
 from weft.frontend.growing import appended, copied, popped, write_item
-from weft.frontend.heap import change, contents, kept, resolved
+from weft.frontend.heap import change, contents, kept
 from weft.frontend.inputs import static_operand
 from weft.frontend.iteration import element, length
 from weft.ir.dtypes import NP_BOOL, PY_INT
@@ -88,8 +88,9 @@ def _zipped(ctx: Lowering, parts: tuple[Operand, ...], *, ranges: bool) -> tuple
     for part, items in zip(parts, known, strict=True):
         if items is None:
             ctx.build.guard_nonnegative(length(ctx, part) - count, "zip ends early")
-            items = tuple(element(ctx, part, const_index(position)) for position in range(count))
-        columns.append(items[:count])
+            columns.append(tuple(element(ctx, part, const_index(position)) for position in range(count)))
+        else:
+            columns.append(items[:count])
     return tuple(Tuple(row) for row in zip(*columns, strict=True))
 
 
