@@ -97,10 +97,16 @@ class Host:
             self._announce(info.exits[number], info)
             # The calls stand here and not in a function of their own: a traceback has one frame of Weft's, not four.
             *callers, (innermost, given) = holder[0].frames(number, values, slots)
-            result = innermost(*given)
+            call = partial(innermost, *given)
             for continuation, given in reversed(callers):
-                result = continuation(*given, result)
-            return result
+                call = partial(continuation, *given, call)
+            try:
+                return call()
+            except Exception as error:
+                from weft.driver.advice import advise
+
+                advise(error, self.function.__code__.co_filename)
+                raise
 
         return resume
 

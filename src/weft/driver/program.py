@@ -118,6 +118,12 @@ class Program(Generic[P, R_co]):
         """Counts and times so far."""
         return self._stats if self._engine is None else self._engine.all_stats()
 
+    def explain(self) -> str:
+        """The source, line by line: what is compiled and how, what calls NumPy, what runs in Python and why."""
+        from weft.driver.explaining import explain
+
+        return explain(self._started())
+
     def to_graph(self, *args: P.args, **kwargs: P.kwargs) -> Graph:
         """The dataflow graph for calls with arguments like these, before any pass."""
         from weft.driver.inspection import graph_of_call

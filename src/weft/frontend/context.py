@@ -16,14 +16,15 @@ from weft.frontend.heap import bundle_object, mentions, share_only_repeated
 from weft.frontend.inputs import Inputs, Namespace
 from weft.frontend.joins import Template
 from weft.frontend.liveness import Names, StatementPath, names_read
-from weft.ir.nodes import Bundle, Choice, Constant, Missing, Pack, Site, SiteFrame, SlotObject
+from weft.ir.nodes import Bundle, Choice, Constant, Listed, Missing, Pack, Site, SiteFrame, SlotObject
 from weft.numpy_rules.builder import Builder
 from weft.numpy_rules.values import (
     Array,
     Dict,
     Either,
     Function,
-    Instance,
+    Growing,
+    Made,
     Never,
     Operand,
     Ref,
@@ -92,6 +93,8 @@ class Lowering:
         self.functions: list[FunctionRef] = []
         self.sites = 0
         self.objects = 0  # lists and dicts made so far
+        self.short_loops = 0  # loops being lowered that can be written out instead
+        self.locked: list[int] = []  # lists that a loop runs over: they keep their length
         self.copies = 1  # of the statement being lowered, in loops that are written out
 
     @property
@@ -206,23 +209,20 @@ class Lowering:
 
     def bundle(self, operand: Operand, name: str = "") -> Bundle:
         """The operand as something that can leave the program."""
+        if isinstance(operand, Scalar):
+            return operand.expr
+        slot = self.inputs.slot_of(operand)
+        if slot >= 0:
+            return SlotObject(slot)
         match operand:
-            case Scalar(expr=expr):
-                return expr
             case Array(view=view):
-                slot = self.inputs.slot_of(operand)
-                return view if slot < 0 else SlotObject(slot)
-            case Static(value=value, slot=slot):
-                return SlotObject(slot) if slot >= 0 else Constant(self.constant(value))
-            case Instance(slot=slot):
-                return SlotObject(slot)
-            case Tuple(items=items, is_list=is_list, cls=cls):
-                number = -1 if cls is None else self.constant(cls)
-                return Pack(tuple(self.bundle(item, name) for item in items), is_list, cls=number)
-            case Dict(keys=keys, items=items):
-                pairs = zip(keys, items, strict=True)
-                parts = ((Constant(self.constant(key)), self.bundle(item, name)) for key, item in pairs)
-                return Pack(tuple(part for pair in parts for part in pair), is_dict=True)
+                return view
+            case Static(value=value):
+                return Constant(self.constant(value))
+            case Tuple() | Dict() | Made():
+                return self._pack(operand, name)
+            case Growing(buffer=buffer, count=count, type=type_):
+                return Listed(replace(buffer.view, shape=(count,)), type_)
             case Ref():
                 return bundle_object(self, operand, name)
             case Either(tag=tag, items=items):
@@ -232,6 +232,17 @@ class Lowering:
             case _:
                 kind = type(operand).__name__.lower()
                 raise self.build.error("E230", f"a {kind} cannot be kept in a variable or returned here")
+
+    def _pack(self, operand: Tuple | Dict | Made, name: str) -> Pack:
+        items = tuple(self.bundle(item, name) for item in operand.items)
+        match operand:
+            case Tuple(is_list=is_list, cls=cls):
+                return Pack(items, is_list, cls=-1 if cls is None else self.constant(cls))
+            case Dict(keys=keys):
+                pairs = zip((Constant(self.constant(key)) for key in keys), items, strict=True)
+                return Pack(tuple(part for pair in pairs for part in pair), is_dict=True)
+            case Made(cls=cls, number=number):
+                return Pack(items, share=number, cls=self.constant(cls))
 
     def constant(self, value: object) -> int:
         """The number of a Python object among the program's constants."""

@@ -11,9 +11,11 @@ import numpy as np
 from weft.frontend.attributes import attribute, call_rule
 from weft.frontend.branches import bound, choose, split
 from weft.frontend.context import Lowering
+from weft.frontend.growing import read_item as read_list_item
 from weft.frontend.heap import contents, kept, resolved
 from weft.frontend.objects import (
     constant_key,
+    constant_of,
     dict_item,
     fixed_items,
     is_constant_int,
@@ -25,17 +27,22 @@ from weft.frontend.objects import (
 from weft.ir.dtypes import NP_BOOL, PY_BOOL, PY_COMPLEX, PY_FLOAT, DType, ScalarType
 from weft.ir.exprs import Const, Expr, Index, const, index, op, python_const
 from weft.numpy_rules.arrays import from_nested
+from weft.numpy_rules.classes import class_of
 from weft.numpy_rules.elementwise import apply_ufunc
+from weft.numpy_rules.flat import read_flat
 from weft.numpy_rules.gathering import read_item
 from weft.numpy_rules.scalars import int_expr, is_python_scalar, negate, python_binary, python_unary, truth
 from weft.numpy_rules.values import (
     Array,
     Dict,
     Either,
+    Flat,
     Function,
+    Growing,
     Instance,
     Never,
     Operand,
+    Range,
     Ref,
     Scalar,
     Slice,
@@ -56,7 +63,7 @@ _COMPARE: dict[type[ast.cmpop], str] = {
 }  # fmt: skip
 NP_FLOAT64 = ScalarType(DType.FLOAT64)
 _KINDS: dict[type[ast.expr], str] = {
-    ast.JoinedStr: "f-strings", ast.Set: "sets", ast.ListComp: "list comprehensions",
+    ast.Set: "sets", ast.ListComp: "list comprehensions",
     ast.DictComp: "dict comprehensions", ast.SetComp: "set comprehensions", ast.GeneratorExp: "generator expressions",
     ast.Await: "coroutines", ast.Yield: "generators", ast.YieldFrom: "generators", ast.Starred: "starred expressions",
 }  # fmt: skip
@@ -92,14 +99,24 @@ def _name(ctx: Lowering, node: ast.Name) -> Operand:
         operand = ctx.env.get(name, Unbound())
         if isinstance(operand, Unbound):
             return ctx.build.leave(f"local variable '{name}' has no value")
-        narrowed = bound(ctx, operand)
+        narrowed = _steady(ctx, bound(ctx, operand))
         if narrowed is not operand and len(ctx.build.scopes) == ctx.activation.depth:
             ctx.env[name] = narrowed
         return narrowed
     found = ctx.inputs.lookup(ctx.activation.names, name)
     if found is None:
         return ctx.build.leave(f"name '{name}' is not defined")
-    return found
+    return _steady(ctx, found)
+
+
+def _steady(ctx: Lowering, operand: Operand) -> Operand:
+    """The operand; of a range that came in from outside, the bounds are checked to be far from the ends of int64."""
+    from weft.frontend.iteration import make_range
+
+    if not isinstance(operand, Range):
+        return operand
+    checked = make_range(ctx, [operand.start, operand.stop, operand.step], operand.wish)
+    return operand if checked == operand else checked
 
 
 def _binary(ctx: Lowering, node: ast.BinOp) -> Operand:
@@ -123,27 +140,40 @@ def _binary_plain(ctx: Lowering, name: str, left: Operand, right: Operand) -> Op
             return python_binary(ctx.build, name, left, right)
     if isinstance(left, Scalar | Array) and isinstance(right, Scalar | Array):
         return _numpy_binary(ctx, name, left, right)
-    if isinstance(left, Tuple) and isinstance(right, Tuple) and name == "add" and left.is_list == right.is_list:
-        return Tuple(left.items + right.items, left.is_list)
-    if isinstance(left, Tuple) and isinstance(right, Tuple) and name in ("equal", "not_equal"):
-        return _equal_tuples(ctx, name, left, right)
+    if isinstance(left, Tuple) or isinstance(right, Tuple):
+        found = _sequence_binary(ctx, name, left, right)
+        if found is not None:
+            return found
     if name in ("equal", "not_equal") and _never_equal(left, right):
         return Scalar(const(name == "not_equal", PY_BOOL))
     if isinstance(left, Static) and isinstance(right, Static) and name in _PYTHON_OPERATORS:
         return _evaluated(ctx, lambda: _PYTHON_OPERATORS[name](left.value, right.value))
-    if isinstance(left, Tuple) and name == "multiply" and isinstance(right, Scalar):
-        count = right.expr
-        repeat = getattr(count, "constant", None)
-        if isinstance(repeat, int):
-            items = tuple(kept(ctx, item) for item in left.items) if repeat > 1 else left.items
-            return Tuple(items * repeat, left.is_list)
-    if isinstance(right, Tuple) and name == "multiply" and isinstance(left, Scalar):
-        return _binary_plain(ctx, name, right, left)
-    if isinstance(left, Array) and isinstance(right, Tuple):
-        return _binary_plain(ctx, name, left, _listed_array(ctx, right))
-    if isinstance(left, Tuple) and isinstance(right, Array):
-        return _binary_plain(ctx, name, _listed_array(ctx, left), right)
-    raise ctx.build.error("E102", f"'{name}' is not compiled for these operands", "use arrays and numbers")
+    kinds = [cls.__name__ if (cls := class_of(operand)) else "object" for operand in (left, right)]
+    what = f"'{name}' of a {kinds[0]} and a {kinds[1]}"
+    raise ctx.build.error("E102", f"{what} is not compiled", "use arrays and numbers")
+
+
+def _sequence_binary(ctx: Lowering, name: str, left: Operand, right: Operand) -> Operand | None:
+    """An operator with a tuple or list on one side at least; None where it is not one of theirs."""
+    match left, right:
+        case Tuple(), Tuple() if name == "add" and left.is_list == right.is_list:
+            return Tuple(left.items + right.items, left.is_list)
+        case Tuple(), Tuple() if name in ("equal", "not_equal"):
+            return _equal_tuples(ctx, name, left, right)
+        case (Tuple(), Scalar(expr=count)) | (Scalar(expr=count), Tuple()) if name == "multiply":
+            sequence = left if isinstance(left, Tuple) else right
+            repeat = getattr(count, "constant", None)
+            assert isinstance(sequence, Tuple)
+            if not isinstance(repeat, int):
+                return None
+            items = tuple(kept(ctx, item) for item in sequence.items) if repeat > 1 else sequence.items
+            return Tuple(items * repeat, sequence.is_list)
+        case Array(), Tuple():
+            return _binary_plain(ctx, name, left, _listed_array(ctx, right))
+        case Tuple(), Array():
+            return _binary_plain(ctx, name, _listed_array(ctx, left), right)
+        case _:
+            return None
 
 
 def _never_equal(left: Operand, right: Operand) -> bool:
@@ -260,6 +290,8 @@ def _truth(ctx: Lowering, operand: Operand) -> Operand:
             return Scalar(const(bool(value), NP_BOOL))
         case Tuple(items=items) | Dict(items=items):
             return Scalar(const(bool(items), NP_BOOL))
+        case Growing(count=count):
+            return Scalar(op("greater", (count, index(0)), NP_BOOL))
         case Function() | Instance() if not hasattr(getattr(operand, "cls", None), "__bool__"):
             return Scalar(const(True, NP_BOOL))
         case Never():
@@ -385,6 +417,23 @@ def _dict(ctx: Lowering, node: ast.Dict) -> Operand:
     return Dict(tuple(found), tuple(found.values()))
 
 
+def _text(ctx: Lowering, node: ast.JoinedStr) -> Operand:
+    """An f-string of what is known now."""
+    parts: list[str] = []
+    for value in node.values:
+        if isinstance(value, ast.Constant):
+            parts.append(str(value.value))
+            continue
+        assert isinstance(value, ast.FormattedValue)
+        known, shown = constant_of(ctx, lower_expression(ctx, value.value))
+        spec = _text(ctx, value.format_spec) if isinstance(value.format_spec, ast.JoinedStr) else Static("")
+        if not known or not isinstance(spec, Static):
+            raise ctx.error(node, "E100", "f-strings of values are not compiled", "move it out of the program")
+        shown = {-1: lambda x: x, 115: str, 114: repr, 97: ascii}[value.conversion](shown)
+        parts.append(format(shown, spec.value))
+    return Static("".join(parts))
+
+
 def _slice(ctx: Lowering, node: ast.Slice) -> Operand:
     def part(expr: ast.expr | None) -> Operand:
         return Static(None) if expr is None else lower_expression(ctx, expr)
@@ -439,10 +488,14 @@ def _subscript_plain(ctx: Lowering, owner: Operand, key: Operand) -> Operand:
     match owner:
         case Array():
             return read_item(ctx.build, owner, resolved(ctx, key))
+        case Flat():
+            return read_flat(ctx.build, owner, resolved(ctx, key))
         case Tuple():
             return sequence_item(ctx, owner, key)
         case Dict():
             return dict_item(ctx, owner, key)
+        case Growing():
+            return read_list_item(ctx, owner, key)
         case Static(value=value) if is_weft_map(value):
             return map_domain(ctx, key)
         case Static(value=value) if value is np.s_:
@@ -497,6 +550,7 @@ _EXPRESSIONS: dict[type[ast.expr], Callable[..., Operand]] = {
     ast.Tuple: _tuple,
     ast.List: _tuple,
     ast.Dict: _dict,
+    ast.JoinedStr: _text,
     ast.Slice: _slice,
     ast.Subscript: _subscript,
     ast.Attribute: _attribute,

@@ -22,7 +22,7 @@ from weft.ir.dtypes import PY_INT, DType, ScalarType
 from weft.ir.exprs import Expr, Index, Value, const, const_index, index
 from weft.ir.nodes import NOTHING, Container, Layout, Storage, View, full_view
 from weft.numpy_rules.builder import Builder
-from weft.numpy_rules.values import Array, Dict, Either, Never, Operand, Scalar, Tuple
+from weft.numpy_rules.values import Array, Dict, Either, Growing, Made, Never, Operand, Scalar, Tuple
 
 MAX_ALTERNATIVES = 4
 _ONE = const_index(1)
@@ -66,13 +66,21 @@ class PassTuple:
 
 
 @dataclass(frozen=True, slots=True)
+class PassGrowing:
+    """A list of any length: its buffer and how many elements are in it."""
+
+    buffer: PassArray
+    type: ScalarType
+
+
+@dataclass(frozen=True, slots=True)
 class PassChoice:
     """Operands of different kinds: a tag, and every alternative."""
 
     items: tuple[Template, ...]
 
 
-Template: TypeAlias = Same | PassScalar | PassArray | PassTuple | PassChoice
+Template: TypeAlias = Same | PassScalar | PassArray | PassTuple | PassGrowing | PassChoice
 
 
 class CannotJoin(Exception):  # noqa: N818  (turned into a CompileError by whoever knows the name)
@@ -116,6 +124,9 @@ def _merge_plain(left: Template, operand: Operand) -> Template:
     if isinstance(generic, PassArray) and isinstance(other, PassArray) and _same_kind(generic, other):
         ones = tuple(a and b for a, b in zip(generic.ones, other.ones, strict=True))
         return PassArray(generic.dtype, ones, tuple(dict.fromkeys((*generic.sources, *other.sources))))
+    if isinstance(generic, PassGrowing) and isinstance(other, PassGrowing) and generic.type == other.type:
+        sources = tuple(dict.fromkeys((*generic.buffer.sources, *other.buffer.sources)))
+        return PassGrowing(replace(generic.buffer, sources=sources), generic.type)
     if isinstance(generic, PassScalar) and generic == other:
         return generic
     if isinstance(generic, PassTuple) and isinstance(operand, Tuple | Dict) and _same_places(generic, operand):
@@ -129,6 +140,8 @@ def _same_kind(left: PassArray, right: PassArray) -> bool:
 
 
 def _same_places(left: PassTuple, right: Tuple | Dict) -> bool:
+    if _came_in(right):
+        return False
     if isinstance(right, Dict):
         return left.keys is not None and list(map(_typed, left.keys)) == list(map(_typed, right.keys))
     kind = (left.is_list, left.cls, len(left.items))
@@ -137,6 +150,11 @@ def _same_places(left: PassTuple, right: Tuple | Dict) -> bool:
 
 def _typed(key: object) -> tuple[type, object]:
     return type(key), key
+
+
+def _came_in(operand: Tuple | Dict) -> bool:
+    """Whether it is the caller's own list or dict: another one would not be the same object."""
+    return operand.slot >= 0 and (isinstance(operand, Dict) or operand.is_list)
 
 
 def _generic(operand: Operand) -> Template:
@@ -148,10 +166,16 @@ def _generic(operand: Operand) -> Template:
             raise CannotJoin  # what it is joined with may be written
         case Array():
             return PassArray(operand.dtype, tuple(e is _ONE for e in operand.shape), (operand.view.container,))
+        case Tuple() | Dict() if _came_in(operand):
+            return Same(operand)
         case Tuple(items=items, is_list=is_list, cls=cls):
             return PassTuple(tuple(Same(item) for item in items), is_list, cls=cls)
+        case Growing(buffer=buffer, type=type_):
+            return PassGrowing(PassArray(buffer.dtype, (False,), (buffer.view.container,)), type_)
         case Dict(keys=keys, items=items):
             return PassTuple(tuple(Same(item) for item in items), is_list=False, keys=keys)
+        case Made():
+            raise CannotJoin
         case _:
             return Same(operand)
 
@@ -159,6 +183,8 @@ def _generic(operand: Operand) -> Template:
 def settle(operand: Operand) -> Template:
     """The template that passes all of an operand that lives inside a region."""
     match operand:
+        case Tuple(slot=slot) | Dict(slot=slot) if slot >= 0:
+            return Same(operand)
         case Tuple(items=items, is_list=is_list, cls=cls):
             return PassTuple(tuple(settle(item) for item in items), is_list, cls=cls)
         case Dict(keys=keys, items=items):
@@ -174,12 +200,18 @@ def _settled(template: Template) -> Template:
     return settle(template.operand) if isinstance(template, Same) else template
 
 
+def _kind(template: PassTuple) -> tuple[object, ...]:
+    return template.is_list, template.keys, template.cls
+
+
 def same_form(left: Template, right: Template) -> bool:
     """Whether two templates pass the same things; what an array may be does not matter."""
     match left, right:
+        case PassGrowing(), PassGrowing():
+            return left.type == right.type
         case PassArray(), PassArray():
             return left.dtype is right.dtype and left.ones == right.ones
-        case (PassTuple(), PassTuple()) if left.is_list != right.is_list or left.keys != right.keys:
+        case (PassTuple(), PassTuple()) if _kind(left) != _kind(right):
             return False
         case (PassTuple(), PassTuple()) | (PassChoice(), PassChoice()):
             return len(left.items) == len(right.items) and all(map(same_form, left.items, right.items))
@@ -212,6 +244,11 @@ def targets(build: Builder, template: Template, name: str) -> tuple[Operand, lis
         case PassArray():
             container = _ref(build, template, name)
             return Array(full_view(container), template.dtype), [container.name]
+        case PassGrowing(buffer=buffer, type=type_):
+            container = _ref(build, buffer, name)
+            count = build.value(f"{name}_count", PY_INT, low=0)
+            held = Growing(Array(full_view(container), buffer.dtype), index(count), type_)
+            return held, [container.name, count]
         case PassTuple(items=items):
             parts = [targets(build, item, f"{name}{number}") for number, item in enumerate(items)]
             return template.operand(tuple(part[0] for part in parts)), [t for part in parts for t in part[1]]
@@ -244,6 +281,10 @@ def passed(build: Builder, template: Template, operand: Operand) -> list[Expr | 
             return [operand.expr]
         case PassArray():
             return [operand.view if isinstance(operand, Array) else _no_array(template)]
+        case PassGrowing(buffer=buffer):
+            if not isinstance(operand, Growing):
+                return [_no_array(buffer), const_index(0)]
+            return [operand.buffer.view, operand.count]
         case PassTuple(items=items):
             parts = operand.items if isinstance(operand, Tuple | Dict) else (Never(),) * len(items)
             return [x for item, part in zip(items, parts, strict=True) for x in passed(build, item, part)]

@@ -16,9 +16,21 @@ from weft.frontend.branches import emit_branch
 from weft.frontend.comprehensions import TEMPORARY
 from weft.frontend.context import LoopFrame, Lowering
 from weft.frontend.expressions import condition, lower_expression
-from weft.frontend.heap import by_value, counted, is_object, mentions, number_of, rebound
+from weft.frontend.growing import common_type, materialised
+from weft.frontend.heap import by_value, counted, is_object, mentions, number_of, rebound, references
 from weft.frontend.iteration import element, length, remaining
-from weft.frontend.joins import CannotJoin, PassArray, PassChoice, PassTuple, Same, Template, merge, passed, same_form
+from weft.frontend.joins import (
+    CannotJoin,
+    PassArray,
+    PassChoice,
+    PassGrowing,
+    PassTuple,
+    Same,
+    Template,
+    merge,
+    passed,
+    same_form,
+)
 from weft.frontend.joins import targets as join_targets
 from weft.frontend.liveness import Names
 from weft.frontend.names import stored_names
@@ -29,7 +41,7 @@ from weft.ir.dtypes import PY_BOOL, PY_INT
 from weft.ir.exprs import Const, Expr, Index, Value, const, const_index, index
 from weft.ir.nodes import Break, Bundle, Carry, Continue, Loop, Region, View, While
 from weft.numpy_rules.scalars import negate
-from weft.numpy_rules.values import Iteration, Never, Operand, Range, Scalar, Tuple, Unbound
+from weft.numpy_rules.values import Growing, Iteration, Never, Operand, Range, Scalar, Tuple, Unbound
 from weft.support.errors import CompileError
 
 ZERO, ONE = const_index(0), const_index(1)
@@ -48,6 +60,8 @@ def lower_for(ctx: Lowering, node: ast.For, path: tuple[int, ...]) -> bool:
             return unreachable(ctx)
         if fixed_items(ctx, iterable, ranges=False) is not None:
             return unrolled(ctx, node, path, iterable)
+        if mentions(iterable):
+            return _over_lists(ctx, node, path, iterable)
         ctx.build.use_site()  # checks of the body may move in front of the loop, and leave from there
         if isinstance(iterable, Iteration) and iterable.kind == "map":
             return _boxed(ctx, node, path, iterable)
@@ -56,18 +70,35 @@ def lower_for(ctx: Lowering, node: ast.For, path: tuple[int, ...]) -> bool:
         return _counted(ctx, node, path, iterable)
 
 
+def _over_lists(ctx: Lowering, node: ast.For, path: tuple[int, ...], iterable: Operand) -> bool:
+    """A loop over lists of any length: they are held, and must not change meanwhile."""
+    ctx.build.use_site()
+    hidden, locked = f"@over{'_'.join(map(str, path))}", len(ctx.locked)
+    ctx.env[hidden] = iterable
+    ctx.locked += references(ctx.env, (iterable,))
+    try:
+        reached = _counted(ctx, node, path, iterable)
+    finally:
+        del ctx.locked[locked:]
+    ctx.env.pop(hidden, None)
+    return reached
+
+
 def _counted_or_unrolled(ctx: Lowering, node: ast.For, path: tuple[int, ...], iterable: Range) -> bool:
     """A short loop over a range of known length: written out where it cannot be compiled as a loop."""
     made_here = isinstance(node.target, ast.Name) and node.target.id.startswith(TEMPORARY)
     if made_here and len(fixed_items(ctx, iterable) or ()) <= MAX_LISTED:
         return unrolled(ctx, node, path, iterable)  # a comprehension: what it makes has a known length then
-    with_state = saved_state(ctx)
+    state = saved_state(ctx)
+    ctx.short_loops += 1
     try:
         return _counted(ctx, node, path, iterable)
     except CompileError as problem:
         if problem.code not in _WRITTEN_OUT:
             raise
-        restore_state(ctx, with_state)
+    finally:
+        ctx.short_loops -= 1
+    restore_state(ctx, state)
     return unrolled(ctx, node, path, iterable)
 
 
@@ -291,7 +322,7 @@ def lower_carried(
                 emit_exit(ctx, frame, is_break=once)
         ctx.loops.pop()
         activation.rests, activation.depth = rests, depth
-        if _passed_by_value(ctx, frame, before, init):
+        if _passed_by_value(ctx, frame, before, init) or _growing_lists(ctx, frame, init):
             continue
         grown = _grown(ctx, templates, frame.exits)
         if all(same_form(templates[name], grown[name]) for name in names):
@@ -319,6 +350,23 @@ def _passed_by_value(ctx: Lowering, frame: LoopFrame, before: dict[str, Operand]
         operand = by_value(ctx, before, counts, frame.known, init[name])
         changed = changed or operand != init[name]
         init[name], frame.carried[name] = operand, Same(operand)
+    return changed
+
+
+def _growing_lists(ctx: Lowering, frame: LoopFrame, init: dict[str, Operand]) -> bool:
+    """Lists of numbers that have other lengths at the end of an iteration grow in a buffer: lower it again."""
+    changed = False
+    for name in list(frame.carried):
+        operands = [init[name], *(env[name] for env in frame.exits if not isinstance(env[name], Never))]
+        kind = common_type(operands)
+        first = init[name]
+        if kind is None or not isinstance(first, Tuple):
+            continue
+        if ctx.short_loops and not any(isinstance(operand, Growing) for operand in operands):
+            raise ctx.build.error("E149", "a list grows in this loop", "fill an array instead")
+        init[name] = materialised(ctx, first.items, kind)
+        frame.carried[name] = Same(init[name])
+        changed = True
     return changed
 
 
@@ -353,7 +401,7 @@ def _bind_sources(ctx: Lowering, templates: dict[str, Template], made: dict[str,
 
 def _array_sources(template: Template) -> list[tuple[str, ...]]:
     match template:
-        case PassArray(sources=sources):
+        case PassArray(sources=sources) | PassGrowing(buffer=PassArray(sources=sources)):
             return [sources]
         case PassTuple(items=items) | PassChoice(items=items):
             return [sources for item in items for sources in _array_sources(item)]

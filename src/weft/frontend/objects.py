@@ -7,11 +7,13 @@ out:  its new contents in the environment, and the value of the expression
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from weft.frontend.branches import split
 from weft.frontend.context import Lowering
-from weft.frontend.heap import change, contents, kept, resolved
+from weft.frontend.growing import appended, copied, popped, write_item
+from weft.frontend.heap import change, contents, kept
 from weft.frontend.inputs import static_operand
 from weft.frontend.iteration import element, length
 from weft.ir.dtypes import NP_BOOL, PY_INT
@@ -22,6 +24,7 @@ from weft.numpy_rules.values import (
     Array,
     Dict,
     Either,
+    Growing,
     Iteration,
     Never,
     Operand,
@@ -84,10 +87,11 @@ def _zipped(ctx: Lowering, parts: tuple[Operand, ...], *, ranges: bool) -> tuple
     count = min(counts)
     columns: list[tuple[Operand, ...]] = []
     for part, items in zip(parts, known, strict=True):
-        if items is None:
-            ctx.build.guard_nonnegative(length(ctx, part) - count, "zip ends early")
-            items = tuple(element(ctx, part, const_index(position)) for position in range(count))
-        columns.append(items[:count])
+        if items is not None:
+            columns.append(items[:count])
+            continue
+        ctx.build.guard_nonnegative(length(ctx, part) - count, "zip ends early")
+        columns.append(tuple(element(ctx, part, const_index(position)) for position in range(count)))
     return tuple(Tuple(row) for row in zip(*columns, strict=True))
 
 
@@ -215,6 +219,8 @@ def change_item(ctx: Lowering, ref: Ref, key: Operand, value: Operand) -> None:
                 return Dict(keys, (*items[:position], value, *items[position + 1 :])), _NONE
             case Tuple(items=items):
                 return Tuple(_with_item(ctx, items, key, value), is_list=True), _NONE
+            case Growing():
+                return write_item(ctx, old, key, value), _NONE
             case _:
                 raise _unknown(ctx)
 
@@ -294,6 +300,8 @@ def augment_object(ctx: Lowering, name: str, ref: Ref, value: Operand) -> Operan
     """`ref += value` and `ref *= n`: the same object, changed."""
 
     def apply(old: Operand) -> _Change:
+        if isinstance(old, Growing) and name == "add":
+            return _extend(ctx, old, [value])
         if not isinstance(old, Tuple):
             raise _unknown(ctx)
         if name == "add":
@@ -341,8 +349,10 @@ def call_method(ctx: Lowering, owner: Operand, name: str, args: list[Operand]) -
 
 def _reading_method(ctx: Lowering, owner: Operand, name: str, args: list[Operand]) -> Operand:
     match owner, name, args:
-        case ((Tuple() | Dict()), "copy", []):
-            return owner
+        case ((Tuple(is_list=True) | Dict()), "copy", []):
+            return replace(owner, slot=-1)
+        case Growing(), "copy", []:
+            return copied(ctx, owner)
         case Dict(keys=keys), "keys", []:
             return Iteration("view", (Tuple(tuple(static_operand(key) for key in keys)),))
         case Dict(items=items), "values", []:
@@ -363,15 +373,10 @@ def _string_method(ctx: Lowering, owner: Static, name: str, args: list[Operand])
         return None
     values: list[Any] = []
     for arg in args:
-        match resolved(ctx, arg):
-            case Static(value=value):
-                values.append(value)
-            case Tuple(items=items, is_list=False) if all(isinstance(item, Static) for item in items):
-                values.append(tuple(item.value for item in items if isinstance(item, Static)))
-            case Scalar() as number if is_constant_int(number):
-                values.append(static_int(ctx, number))
-            case _:
-                return None
+        known, value = constant_of(ctx, arg)
+        if not known:
+            return None
+        values.append(value)
     try:
         result: Any = getattr(owner.value, name)(*values)
     except Exception as problem:  # noqa: BLE001  (whatever Python raises, it will raise again)
@@ -381,14 +386,36 @@ def _string_method(ctx: Lowering, owner: Static, name: str, args: list[Operand])
     return static_operand(result) if isinstance(result, str | bool | int) else None
 
 
+def constant_of(ctx: Lowering, operand: Operand) -> tuple[bool, Any]:
+    """Whether a string, number or tuple of them is known now, and its value."""
+    match operand:
+        case Static(value=value) if value is None or isinstance(value, str | bytes):
+            return True, value
+        case Tuple(items=items, is_list=False):
+            parts = [constant_of(ctx, item) for item in items]
+            return all(known for known, _ in parts), tuple(value for _, value in parts)
+        case Scalar(expr=Const(value=value)) if operand.type.python:
+            return True, value
+        case Scalar() if is_constant_int(operand):
+            return True, static_int(ctx, operand)
+        case _:
+            return False, None
+
+
 def _append(ctx: Lowering, old: Operand, args: list[Operand]) -> _Change:
-    items, (value,) = _of_list(ctx, old), args
-    return Tuple((*items, kept(ctx, value)), is_list=True), _NONE
+    (value,) = args
+    if isinstance(old, Growing):
+        return appended(ctx, old, value), _NONE
+    return Tuple((*_of_list(ctx, old), kept(ctx, value)), is_list=True), _NONE
 
 
 def _extend(ctx: Lowering, old: Operand, args: list[Operand]) -> _Change:
-    items, (value,) = _of_list(ctx, old), args
-    return Tuple((*items, *_kept_items(ctx, value)), is_list=True), _NONE
+    (value,) = args
+    if isinstance(old, Growing):
+        for item in _kept_items(ctx, value):
+            old = appended(ctx, old, item)
+        return old, _NONE
+    return Tuple((*_of_list(ctx, old), *_kept_items(ctx, value)), is_list=True), _NONE
 
 
 def _insert(ctx: Lowering, old: Operand, args: list[Operand]) -> _Change:
@@ -401,6 +428,8 @@ def _insert(ctx: Lowering, old: Operand, args: list[Operand]) -> _Change:
 
 
 def _pop(ctx: Lowering, old: Operand, args: list[Operand]) -> _Change:
+    if isinstance(old, Growing) and not args:
+        return popped(ctx, old)
     items = list(_of_list(ctx, old))
     position = static_int(ctx, args[0]) if args else -1
     if position is None or not -len(items) <= position < len(items):

@@ -13,10 +13,11 @@ from weft.ir.nodes import View
 from weft.numpy_rules.arguments import PythonRaises
 from weft.numpy_rules.arrays import as_data, from_nested
 from weft.numpy_rules.elementwise import apply_ufunc, cast, guard_fits, refuse_readonly, store
+from weft.numpy_rules.flat import write_flat
 from weft.numpy_rules.gathering import read_selected, write_selected
 from weft.numpy_rules.indexing import drop_axis
 from weft.numpy_rules.selections import Basic, Masked, Selected, Selection, select
-from weft.numpy_rules.values import Array, Never, Operand, Scalar, Tuple
+from weft.numpy_rules.values import Array, Flat, Never, Operand, Scalar, Tuple
 from weft.support.errors import CompileError
 
 ZERO, ONE = const_index(0), const_index(1)
@@ -27,6 +28,8 @@ def store_item(ctx: Lowering, owner: Operand, key: Operand, value: Operand) -> O
     key, value = resolved(ctx, key), resolved(ctx, value)
     if isinstance(owner, Never) or isinstance(value, Never):
         return Never()
+    if isinstance(owner, Flat):
+        return split(ctx, value, lambda item: write_flat(ctx.build, owner, key, item))
     if not isinstance(owner, Array):
         raise ctx.build.error("E140", "only elements of arrays can be assigned in compiled code")
     try:
@@ -38,9 +41,9 @@ def store_item(ctx: Lowering, owner: Operand, key: Operand, value: Operand) -> O
 
 def store_selected(ctx: Lowering, selected: Selected, value: Operand) -> Operand:
     """`owner[key] = value` for what the key selects."""
-    if isinstance(selected, Basic):
-        return store_value(ctx, selected.array, value, scalar=selected.scalar)
     try:
+        if isinstance(selected, Basic):
+            return store_value(ctx, selected.array, value, scalar=selected.scalar)
         return _store_elements(ctx, selected, value)
     except PythonRaises as raised:
         return ctx.build.leave(raised.reason)
@@ -71,7 +74,7 @@ def store_value(ctx: Lowering, target: Array, value: Operand, *, scalar: bool) -
     refuse_readonly(build, target)
     match value:
         case Tuple():
-            return store_value(ctx, target, from_nested(build, value, None), scalar=False)
+            return store_value(ctx, target, from_nested(build, value, target.dtype), scalar=False)
         case Scalar():
             if not _guard_conversion(ctx, value, target.dtype):
                 return Never()

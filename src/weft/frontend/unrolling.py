@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from weft.frontend.context import LoopFrame, Lowering
 from weft.frontend.heap import kept
 from weft.frontend.iteration import remaining
+from weft.frontend.liveness import Names
 from weft.frontend.names import stored_names
 from weft.frontend.objects import MAX_UNROLLED, fixed_items
 from weft.frontend.statements import assign, lower_block
@@ -52,7 +53,8 @@ def _written_out(ctx: Lowering, node: ast.For, path: Path, hidden: str) -> bool:
     flag = f"@broke{len(ctx.loops)}" if node.orelse else ""
     if flag:
         ctx.env[flag] = Scalar(const(False, PY_BOOL))
-    reached = _run_once(ctx, node, path, lambda: _copies(ctx, node, path, hidden), flag=flag)
+    live = ctx.activation.after[path]
+    reached = _run_once(ctx, node, path, lambda: _copies(ctx, node, path, hidden), live, flag=flag)
     ctx.env.pop(hidden, None)
     if not reached or not node.orelse:
         return reached
@@ -99,7 +101,8 @@ def _one_copy(ctx: Lowering, node: ast.For, path: Path) -> bool:
     if ast.Continue not in jumps:
         return lower_block(ctx, node.body, (*path, 0))
     whole = ctx.loops[-1] if ast.Break in jumps else None
-    return _run_once(ctx, node, path, lambda: lower_block(ctx, node.body, (*path, 0)), whole=whole)
+    live = ctx.activation.before[path] | ctx.activation.after[path]
+    return _run_once(ctx, node, path, lambda: lower_block(ctx, node.body, (*path, 0)), live, whole=whole)
 
 
 def _run_once(
@@ -107,6 +110,7 @@ def _run_once(
     node: ast.For,
     path: Path,
     body: Callable[[], bool],
+    live: Names,
     *,
     whole: LoopFrame | None = None,
     flag: str = "",
@@ -121,7 +125,6 @@ def _run_once(
 
     build.use_site()
     names = carried_names(ctx, node, path)
-    live = ctx.activation.before[path] | ctx.activation.after[path]
     frame = lower_carried(ctx, names, body, make, live=live, whole=whole, flag=flag, once=True)
     for name in stored_names(node) - set(names):
         ctx.env.pop(name, None)

@@ -57,6 +57,8 @@ def call_numpy(
     build: Builder, name: str, args: Sequence[Operand], keywords: Mapping[str, Operand], *, free_sizes: bool = False
 ) -> Operand:
     """The call, and what it gives. `free_sizes`: extents of the results depend on what is in the arrays."""
+    if build.protected:
+        raise build.error("E227", f"{name} is called by Python here, inside a try or np.errstate", "call it before")
     target = resolve(name)
     names = _parameters(target, len(args))
     given = [_argument(build, name, parameter, operand) for parameter, operand in zip(names, args, strict=True)]

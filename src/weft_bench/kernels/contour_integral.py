@@ -19,8 +19,8 @@ def contour_integral(
     H: NDArray[Any], Y: NDArray[Any], z: NDArray[Any], weight: NDArray[Any]
 ) -> tuple[NDArray[Any], NDArray[Any]]:
     """A linear system per point; the polynomial is summed up from its highest power."""
-    P0 = np.zeros_like(Y)
-    P1 = np.zeros_like(Y)
+    P0 = np.zeros(Y.shape, Y.dtype)
+    P1 = np.zeros(Y.shape, Y.dtype)
     for k in range(z.shape[0]):
         T = np.zeros_like(H[0])
         for term in range(H.shape[0] - 1, -1, -1):
@@ -64,9 +64,9 @@ KERNEL = Kernel(
     domain="Physics",
     dwarf="Dense linear algebra",
     presets={
-        "S": {"terms": 3, "n": 50, "probes": 40, "points": 16},
-        "M": {"terms": 3, "n": 120, "probes": 100, "points": 32},
-        "L": {"terms": 3, "n": 300, "probes": 250, "points": 32},
+        "S": {"terms": 3, "n": 70, "probes": 60, "points": 16},
+        "M": {"terms": 3, "n": 180, "probes": 150, "points": 32},
+        "L": {"terms": 3, "n": 420, "probes": 360, "points": 32},
     },
     make_inputs=make_inputs,
     dtypes=("complex64", "complex128"),

@@ -108,9 +108,9 @@ KERNEL = Kernel(
     domain="Machine learning",
     dwarf="Dense linear algebra",
     presets={
-        "S": {"batch": 1, "rows": 20, "columns": 20},
-        "M": {"batch": 8, "rows": 28, "columns": 28},
-        "L": {"batch": 64, "rows": 48, "columns": 48},
+        "S": {"batch": 4, "rows": 28, "columns": 28},
+        "M": {"batch": 64, "rows": 28, "columns": 28},
+        "L": {"batch": 320, "rows": 32, "columns": 32},
     },
     make_inputs=make_inputs,
     dtypes=("float32", "float64"),

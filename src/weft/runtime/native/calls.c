@@ -77,6 +77,7 @@ static int32_t call_numpy(call_state *state, int32_t number, weft_value *out)
     const call_record *call = &v->calls_made[number];
     decoder d = {v, state->frame, state, v->recipes + call->recipe_start, 1};
     PyObject *arguments = decode(&d);
+    if (d.shared) Py_DecRef(d.shared);
     if (!arguments) return WEFT_CALL_FAILED;
     PyObject *results = PyObject_Vectorcall(PyTuple_GetItem(v->numpy_calls, number), &arguments, 1, NULL);
     int32_t outcome = results ? store_results(state, call, results, out) : WEFT_CALL_FAILED;
