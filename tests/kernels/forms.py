@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from weft_bench.kernel import Inputs, Kernel, Sizes
+from weft_bench.kernels import KERNELS
 
 Layout: TypeAlias = Callable[[np.ndarray], np.ndarray]
 
@@ -42,8 +43,49 @@ USUAL: dict[str, Sizes] = {
     "lu": {"n": 11},
     "horizontal_diffusion": {"width": 4, "length": 5, "levels": 3},
     "perceptron": {"batch": 4, "features": 5, "first": 7, "second": 6, "classes": 3},
-}
-COUNTS = ("steps",)  # sizes that are numbers of turns, not extents
+    "alternating_directions": {"rows": 7, "columns": 9, "steps": 3},
+    "azimuthal_histogram": {"points": 60, "rings": 4},
+    "azimuthal_masks": {"points": 60, "rings": 4},
+    "cavity_flow": {"rows": 7, "columns": 8, "steps": 3, "sweeps": 2},
+    "channel_flow": {"rows": 7, "columns": 8, "steps": 3, "sweeps": 2},
+    "contour_integral": {"terms": 3, "n": 5, "probes": 4, "points": 6},
+    "convolution": {"batch": 2, "rows": 7, "columns": 8, "channels": 3, "filters": 4, "size": 3},
+    "correlation": {"observations": 12, "variables": 7},
+    "covariance": {"observations": 12, "variables": 7},
+    "covariance_product": {"observations": 12, "variables": 7},
+    "deriche": {"rows": 7, "columns": 9},
+    "gram_schmidt": {"rows": 11, "columns": 6},
+    "great_circle": {"pairs": 23},
+    "lenet": {"batch": 2, "rows": 16, "columns": 18},
+    "library_cholesky": {"n": 11},
+    "lu_solve": {"n": 11},
+    "mandelbrot_masks": {"width": 9, "height": 7, "turns": 6},
+    "mandelbrot_shrinking": {"width": 9, "height": 7, "turns": 6},
+    "residual_block": {"batch": 2, "rows": 5, "columns": 4, "channels": 6, "inner": 3},
+    "self_energies": {
+        "momenta": 3, "energies": 4, "phonons": 2, "frequencies": 3, "atoms": 4, "neighbours": 2, "orbitals": 3,
+    },
+    "sparse_product": {"rows": 14, "columns": 9, "entries": 2},
+    "stockham_fft": {"points": 60},
+    "symmetric_product": {"rows": 7, "columns": 6},
+    "symmetric_rank_2k": {"rows": 7, "inner": 5},
+    "symmetric_rank_k": {"rows": 7, "inner": 5},
+    "trace_shift": {"n": 9},
+    "triangular_product": {"rows": 7, "columns": 6},
+    "vertical_advection": {"width": 4, "length": 5, "levels": 6},
+}  # fmt: skip
+# What the compiler cannot do yet; a test says when it can, and then the kernel has to leave this set.
+WAITING = frozenset({
+    "azimuthal_histogram",  # np.histogram
+    "azimuthal_masks",  # an array indexed with a mask
+    "contour_integral",  # np.linalg.solve
+    "library_cholesky",  # np.linalg.cholesky
+    "mandelbrot_masks",  # an array indexed with a mask, also on the left of `=` and `+=`
+    "mandelbrot_shrinking",  # arrays indexed with masks and integers; arrays that shrink in a loop
+    "sparse_product",  # an array indexed with integers
+})  # fmt: skip
+READY = tuple(kernel for kernel in KERNELS if kernel.name not in WAITING)
+COUNTS = ("steps", "sweeps", "turns")  # sizes that are numbers of turns, not extents
 
 
 def all_extents(name: str, extent: int) -> Sizes:

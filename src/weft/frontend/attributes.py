@@ -13,12 +13,14 @@ from weft.ir.dtypes import ScalarType
 from weft.numpy_rules.registry import rule_named
 from weft.numpy_rules.values import (
     Array,
+    Dict,
     Instance,
     Iteration,
     Method,
     Never,
     Operand,
     Range,
+    Ref,
     Scalar,
     Static,
     Tuple,
@@ -34,7 +36,7 @@ def attribute(ctx: Lowering, owner: Operand, name: str) -> Operand:
             return _array_attribute(ctx, owner, name, "scalar", type_of(owner.type))
         case Static(value=np.ufunc()):
             return Method(owner, name)
-        case Static():
+        case Static() if not isinstance(owner.value, str):
             found = ctx.inputs.attribute(owner, name)
             if found is not None:
                 return found
@@ -43,7 +45,9 @@ def attribute(ctx: Lowering, owner: Operand, name: str) -> Operand:
             return _instance_attribute(ctx, owner, name)
         case Never():
             return owner
-        case Tuple() | Range() | Iteration():
+        case Tuple(items=items, cls=cls) if name in getattr(cls, "_fields", ()):
+            return items[getattr(cls, "_fields", ()).index(name)]
+        case Tuple() | Dict() | Ref() | Range() | Iteration() | Static(value=str()):
             return Method(owner, name)
         case _:
             raise ctx.build.error("E111", f"attribute '{name}' of this object is not compiled")

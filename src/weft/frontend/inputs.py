@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import builtins
 from dataclasses import dataclass
+from enum import Enum
 from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any, cast
 
@@ -30,9 +31,9 @@ _PYTHON_SCALARS: dict[type, tuple[ArgKind, ScalarType]] = {
 }
 _STATIC_TYPES = (
     str, bytes, type(None), type, FunctionType, BuiltinFunctionType, ModuleType, np.dtype, np.ufunc, slice,
-    type(Ellipsis),
+    type(Ellipsis), Enum,
 )  # fmt: skip
-_TRUSTED_MODULES = ("numpy", "math", "cmath", "builtins", "operator", "scipy")
+TRUSTED_MODULES = ("numpy", "math", "cmath", "builtins", "operator", "scipy")
 
 
 def static_operand(value: Any) -> Operand:
@@ -53,6 +54,7 @@ class UnsupportedArgument(Exception):  # noqa: N818  (the driver turns it into a
     def __init__(self, slot: int, reason: str) -> None:
         super().__init__(reason)
         self.slot, self.reason = slot, reason
+        self.place: tuple[int, int] | None = None  # of the program's own statement that reads it
 
 
 class UnusualValue(Exception):  # noqa: N818  (no error: this one call runs in Python)
@@ -266,7 +268,7 @@ class Inputs:
         value = getattr(owner.value, name)
         if isinstance(owner.value, ModuleType | type) and owner.slot >= 0:
             home = owner.value.__name__ if isinstance(owner.value, ModuleType) else owner.value.__module__
-            if home.partition(".")[0] not in (*_TRUSTED_MODULES, "weft"):
+            if home.partition(".")[0] not in (*TRUSTED_MODULES, "weft"):
                 return self.add(Slot(SlotKind.ATTRIBUTE, owner.slot, name), value, name)
         return static_operand(value)
 

@@ -15,7 +15,7 @@ from typing import TypeVar
 from weft.ir.dtypes import SCALAR_TYPES, ScalarType
 from weft.ir.exprs import Expr, Index, Op, Value, const, const_index, index, op
 from weft.ir.lexer import TokenStream
-from weft.ir.nodes import Axis, Bundle, Choice, Constant, Container, Memlet, Missing, Pack, SlotObject, View
+from weft.ir.nodes import Axis, Bundle, Choice, Constant, Container, Listed, Memlet, Missing, Pack, SlotObject, View
 from weft.ir.text import implied_type
 
 _T = TypeVar("_T")
@@ -317,7 +317,14 @@ def parse_bundle(source: Source) -> Bundle:
         return Missing()
     if source.accept("choice"):
         return Choice(parse_expr(source), source.sequence(parse_bundle))
-    if source.peek("list") or source.peek("tuple"):
-        is_list = source.word("") == "list"
-        return Pack(source.sequence(parse_bundle), is_list)
+    if source.accept("named"):
+        cls = source.integer()
+        return Pack(source.sequence(parse_bundle), cls=cls)
+    if source.peek("list") or source.peek("tuple") or source.peek("dict"):
+        kind = source.word("")
+        share = 0 if source.peek("(") else source.integer()
+        return Pack(source.sequence(parse_bundle), kind == "list", kind == "dict", share)
+    if source.accept("listed"):
+        share, type_ = source.integer(), source.scalar_type()
+        return Listed(parse_view(source), type_, share)
     return parse_expr(source)

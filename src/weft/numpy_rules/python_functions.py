@@ -22,7 +22,7 @@ from weft.numpy_rules.math_functions import to_int
 from weft.numpy_rules.registry import numpy_rule
 from weft.numpy_rules.scalars import compare, convert, int_expr, python_unary, truth
 from weft.numpy_rules.type_conversions import python_cast
-from weft.numpy_rules.values import Array, Either, Instance, Operand, Range, Scalar, Static, Tuple
+from weft.numpy_rules.values import Array, Dict, Either, Instance, Iteration, Operand, Range, Scalar, Static, Tuple
 
 _PYTHON_CLASSES: dict[ScalarType, type[Any]] = {PY_BOOL: bool, PY_INT: int, PY_FLOAT: float, PY_COMPLEX: complex}
 
@@ -228,8 +228,10 @@ def _int_extreme(build: Builder, test: str, old: Index, new: Index) -> Scalar:
 def lower_len(build: Builder, obj: Operand, /) -> Operand:
     """A Python int."""
     match obj:
-        case Tuple(items=items):
+        case Tuple(items=items) | Dict(items=items):
             return Scalar(const_index(len(items)))
+        case Iteration(kind="view", items=(inner,)):
+            return lower_len(build, inner)
         case Array() if obj.rank:
             return Scalar(obj.shape[0])
         case Static(value=value) if isinstance(value, str | bytes):
@@ -300,6 +302,8 @@ def class_of(operand: Operand) -> type[Any] | None:
             return np.ndarray
         case Tuple():
             return list if operand.is_list else tuple
+        case Dict():
+            return dict
         case Static(value=value):
             return value.__class__
         case Instance(cls=cls):

@@ -71,10 +71,38 @@ class Static:
 
 @dataclass(frozen=True, slots=True)
 class Tuple:
-    """A tuple or list of known length."""
+    """A tuple or list of known length; `cls` is the class of a named tuple.
+
+    A list as an operand is one that nothing else refers to; see `Ref`.
+    """
 
     items: tuple[Operand, ...]
     is_list: bool = False
+    cls: type | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Dict:
+    """A dict whose keys are known (strings and numbers); like a list, one that nothing else refers to."""
+
+    keys: tuple[Any, ...]
+    items: tuple[Operand, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Growing:
+    """A list of numbers of one type whose length is known at run time only: the first `count` elements of a buffer."""
+
+    buffer: Array
+    count: Index
+    type: ScalarType
+
+
+@dataclass(frozen=True, slots=True)
+class Ref:
+    """A list or dict that names refer to: an identity. The environment says what is in it (weft.frontend.heap)."""
+
+    number: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +189,9 @@ Operand: TypeAlias = (
     | Array
     | Static
     | Tuple
+    | Dict
+    | Growing
+    | Ref
     | Range
     | Iteration
     | Slice

@@ -17,9 +17,9 @@ from typing import ClassVar
 from weft.analysis.facts import Constraint, Facts
 from weft.analysis.uses import read_by, written_by
 from weft.ir.exprs import Expr, Value
-from weft.ir.nodes import Alloc, Guard, Map, Memlet, Node, Program, Region, Tasklet
+from weft.ir.nodes import Guard, Map, Memlet, Node, Program, Region, Tasklet
 from weft.ir.substitution import with_fresh_values
-from weft.ir.traverse import all_nodes, values_defined_in, values_used_in
+from weft.ir.traverse import all_nodes, allocated_by, values_defined_in, values_used_in
 from weft.passes.base import Bench, Session, rewrite_regions
 from weft.passes.tasklets import explicit, is_plain, tidy
 
@@ -164,7 +164,7 @@ def _reads_by_position(node: Node) -> bool:
 
 
 def _allocates(node: Node, user: Node) -> bool:
-    return isinstance(node, Alloc) and isinstance(user, Map) and node.container in _touched(user)
+    return isinstance(user, Map) and any(name in _touched(user) for name in allocated_by(node))
 
 
 def _merge(first: Map, second: Map, bench: Bench) -> Map:
