@@ -29,7 +29,8 @@ _HEAD = """\
 # What is compiled of NumPy
 
 Written by `tools/list_rules.py` from the rules in `weft.numpy_rules`; a test keeps it true. Operators and indexing
-with integers, slices, `None` and `...` come on top. A parameter that a rule does not have is refused with a message.
+with integers, slices, `None`, `...`, integer arrays, lists and masks come on top. A parameter that a rule does not have
+is refused with a message.
 """
 
 
@@ -41,7 +42,7 @@ def page() -> str:
     for name, entry in all_rules().items():
         family, _, rest = name.partition(".")
         shown = f"np.{rest}" if family == "numpy" else f"{family}.{rest}"
-        if not entry.typed and typed_rule(name) is not None:
+        if not entry.typed and typed_rule(entry) is not None:
             also.append(shown)
         if entry.typed:
             typed.append(shown)
