@@ -21,6 +21,7 @@ from weft.frontend.expressions import lower_expression
 from weft.frontend.growing import as_array
 from weft.frontend.heap import contents, is_object, kept, resolved
 from weft.frontend.iteration import length, range_call
+from weft.frontend.keys import kept_key
 from weft.frontend.liveness import statement_at
 from weft.frontend.objects import call_method, fixed_items
 from weft.frontend.python_calls import python_call
@@ -114,7 +115,7 @@ def _call_static(
 ) -> Operand:
     if target is slice and 1 <= len(args) <= 3 and not keywords:
         none = Static(None)
-        return Slice(none, args[0], none) if len(args) == 1 else Slice(*args, *[none] * (3 - len(args)))
+        return kept_key(Slice(none, args[0], none) if len(args) == 1 else Slice(*args, *[none] * (3 - len(args))))
     special = _iteration_call(ctx, target, args, keywords)
     if special is not None:
         return special

@@ -20,13 +20,13 @@ from weft.frontend.expressions import (
     call_rule,
     condition,
     lower_expression,
-    split_key,
     subscript,
 )
 from weft.frontend.heap import contents, kept, rebound, reconcile, resolved, share_only_repeated
 from weft.frontend.inputs import UnsupportedArgument, static_operand
 from weft.frontend.iteration import element
 from weft.frontend.joins import Template
+from weft.frontend.keys import plain_key, split_key
 from weft.frontend.liveness import Names
 from weft.frontend.objects import augment_object, change_item, delete_item
 from weft.frontend.stores import augment_selected, store_item, store_value
@@ -438,7 +438,7 @@ def _augment_item(ctx: Lowering, name: str, base: Operand, key: Operand, value: 
         split_key(ctx, key, lambda k: _augment_array(ctx, name, base, k, value))
         return
     if isinstance(base, Flat):
-        result = binary(ctx, name, read_flat(ctx.build, base, key), lower_expression(ctx, value))
+        result = binary(ctx, name, read_flat(ctx.build, base, plain_key(ctx, key)), lower_expression(ctx, value))
         store_item(ctx, base, key, result)
         return
     raise ctx.build.error("E140", "only elements of arrays can be changed in compiled code")
@@ -446,7 +446,7 @@ def _augment_item(ctx: Lowering, name: str, base: Operand, key: Operand, value: 
 
 def _augment_array(ctx: Lowering, name: str, array: Array, key: Operand, value: ast.expr) -> Operand:
     try:
-        selected = select(ctx.build, array, key)
+        selected = select(ctx.build, array, plain_key(ctx, key))
     except PythonRaises as raised:
         return ctx.build.leave(raised.reason)
     match selected:

@@ -7,6 +7,7 @@ import numpy as np
 from weft.frontend.branches import split
 from weft.frontend.context import Lowering
 from weft.frontend.heap import resolved
+from weft.frontend.keys import plain_key
 from weft.ir.dtypes import NP_BOOL, DType
 from weft.ir.exprs import Expr, const, const_index, op
 from weft.ir.nodes import View
@@ -25,7 +26,7 @@ ZERO, ONE = const_index(0), const_index(1)
 
 def store_item(ctx: Lowering, owner: Operand, key: Operand, value: Operand) -> Operand:
     """`owner[key] = value`."""
-    key, value = resolved(ctx, key), resolved(ctx, value)
+    key, value = plain_key(ctx, key), resolved(ctx, value)
     if isinstance(owner, Never) or isinstance(value, Never):
         return Never()
     if isinstance(owner, Flat):
