@@ -28,7 +28,7 @@ from weft.frontend.objects import (
 from weft.ir.dtypes import NP_BOOL, PY_BOOL, PY_COMPLEX, PY_FLOAT, DType, ScalarType
 from weft.ir.exprs import Const, Expr, const, index, op, python_const
 from weft.numpy_rules.arrays import from_nested
-from weft.numpy_rules.elementwise import apply_ufunc
+from weft.numpy_rules.elementwise import apply_ufunc, operator_ufunc
 from weft.numpy_rules.flat import read_flat
 from weft.numpy_rules.gathering import read_item
 from weft.numpy_rules.scalars import is_python_scalar, negate, python_binary, python_unary, truth
@@ -177,21 +177,8 @@ def _as_complex_sees(left: Scalar, right: Scalar) -> Scalar:
 def _numpy_binary(ctx: Lowering, name: str, left: Scalar | Array, right: Scalar | Array) -> Operand:
     if name == "matmul":
         return call_rule(ctx, "numpy.matmul", left, right)
-    if name == "power":
-        return _power(ctx, left, right)
-    return apply_ufunc(ctx.build, name, (left, right), operator=True)
-
-
-def _power(ctx: Lowering, left: Scalar | Array, right: Scalar | Array) -> Operand:
-    """`a ** 2` and the like: ndarray's operator takes fast paths that give other bits than np.power."""
-    exponent = right.expr if isinstance(right, Scalar) and right.type.python else None
-    literal = exponent.value if isinstance(exponent, Const) else getattr(exponent, "constant", None)
-    fast = {2: "square", 1: "positive", -1: "reciprocal", 0.5: "sqrt"}
-    if isinstance(left, Array) and isinstance(literal, int | float) and literal in fast and left.dtype.kind in "fc":
-        return apply_ufunc(ctx.build, fast[literal], (left,))
-    if isinstance(left, Array) and literal == 2 and isinstance(literal, int) and left.dtype.kind in "iu":
-        return apply_ufunc(ctx.build, "square", (left,))
-    return apply_ufunc(ctx.build, "power", (left, right), operator=True)
+    called, operands = operator_ufunc(name, left, right)
+    return apply_ufunc(ctx.build, called, operands, operator=True)
 
 
 def _equal_tuples(ctx: Lowering, name: str, left: Tuple, right: Tuple) -> Operand:

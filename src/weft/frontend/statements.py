@@ -34,7 +34,7 @@ from weft.ir.exprs import Const, Expr, Index, Value, const_index
 from weft.ir.nodes import Bundle, Missing, Return, Storage
 from weft.numpy_rules.arguments import PythonRaises
 from weft.numpy_rules.arrays import read_scalar
-from weft.numpy_rules.elementwise import apply_ufunc
+from weft.numpy_rules.elementwise import apply_ufunc, operator_ufunc
 from weft.numpy_rules.flat import fill_flat, read_flat
 from weft.numpy_rules.guards import Scope
 from weft.numpy_rules.reshaping import is_contiguous
@@ -418,7 +418,8 @@ def _in_place(ctx: Lowering, name: str, old: Operand, value: Operand) -> Operand
 
 
 def _ufunc_in_place(ctx: Lowering, name: str, target: Array, value: Operand) -> Operand:
-    return apply_ufunc(ctx.build, name, (target, value), out=target)
+    called, operands = operator_ufunc(name, target, value)
+    return apply_ufunc(ctx.build, called, operands, out=target)
 
 
 def _augment_item(ctx: Lowering, name: str, base: Operand, key: Operand, value: ast.expr) -> None:

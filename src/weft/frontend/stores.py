@@ -13,7 +13,7 @@ from weft.ir.exprs import Expr, const, const_index, op
 from weft.ir.nodes import View
 from weft.numpy_rules.arguments import PythonRaises
 from weft.numpy_rules.arrays import as_data, from_nested
-from weft.numpy_rules.elementwise import apply_ufunc, cast, guard_fits, refuse_readonly, store
+from weft.numpy_rules.elementwise import apply_ufunc, cast, guard_fits, operator_ufunc, refuse_readonly, store
 from weft.numpy_rules.flat import write_flat
 from weft.numpy_rules.gathering import read_selected, write_selected
 from weft.numpy_rules.indexing import drop_axis
@@ -99,11 +99,15 @@ def augment_selected(ctx: Lowering, name: str, selected: Masked | Selection, val
     build, array = ctx.build, selected.array
     if isinstance(value, Never):
         return value
+    if name == "matmul":
+        raise build.error("E137", "'@=' is not compiled for elements chosen by arrays", "write a[idx] = a[idx] @ b")
     try:
         if isinstance(selected, Masked) and isinstance(value, Scalar):
-            return apply_ufunc(build, name, (array, value), out=array, where=selected.mask)
+            called, operands = operator_ufunc(name, array, value)
+            return apply_ufunc(build, called, operands, out=array, where=selected.mask)
         old = read_selected(build, selected)
-        result = apply_ufunc(build, name, (old, as_data(build, value)))
+        called, operands = operator_ufunc(name, old, as_data(build, value))
+        result = apply_ufunc(build, called, operands)
         if isinstance(result, Never):
             return result
         assert isinstance(old, Array)
