@@ -25,6 +25,7 @@ from weft.frontend.heap import contents, is_object, kept, mentions, new_number, 
 from weft.frontend.hints import function_hint, method_hint
 from weft.frontend.inputs import static_operand
 from weft.frontend.iteration import length, range_call
+from weft.frontend.keys import kept_key
 from weft.frontend.liveness import statement_at
 from weft.frontend.objects import call_method, fixed_items
 from weft.frontend.python_calls import python_call
@@ -123,7 +124,7 @@ def _call_static(
 ) -> Operand:
     if target is slice and 1 <= len(args) <= 3 and not keywords:
         none = Static(None)
-        return Slice(none, args[0], none) if len(args) == 1 else Slice(*args, *[none] * (3 - len(args)))
+        return kept_key(Slice(none, args[0], none) if len(args) == 1 else Slice(*args, *[none] * (3 - len(args))))
     special = _iteration_call(ctx, target, args, keywords)
     if special is not None:
         return special

@@ -14,6 +14,7 @@ from weft.frontend.branches import bound, choose, split
 from weft.frontend.context import Lowering
 from weft.frontend.growing import read_item as read_list_item
 from weft.frontend.heap import contents, kept, resolved
+from weft.frontend.keys import kept_key, plain_key, split_key
 from weft.frontend.objects import (
     dict_item,
     fixed_items,
@@ -24,17 +25,16 @@ from weft.frontend.objects import (
     static_int,
 )
 from weft.ir.dtypes import NP_BOOL, PY_BOOL, PY_COMPLEX, PY_FLOAT, DType, ScalarType
-from weft.ir.exprs import Const, Expr, Index, const, index, op, python_const
+from weft.ir.exprs import Const, Expr, const, index, op, python_const
 from weft.numpy_rules.arrays import from_nested
 from weft.numpy_rules.classes import class_of
-from weft.numpy_rules.elementwise import apply_ufunc
+from weft.numpy_rules.elementwise import apply_ufunc, operator_ufunc
 from weft.numpy_rules.flat import read_flat
 from weft.numpy_rules.gathering import read_item
-from weft.numpy_rules.scalars import int_expr, is_python_scalar, negate, python_binary, python_unary, truth
+from weft.numpy_rules.scalars import is_python_scalar, negate, python_binary, python_unary, truth
 from weft.numpy_rules.values import (
     Array,
     Dict,
-    Either,
     Flat,
     Function,
     Growing,
@@ -227,21 +227,8 @@ def _as_complex_sees(left: Scalar, right: Scalar) -> Scalar:
 def _numpy_binary(ctx: Lowering, name: str, left: Scalar | Array, right: Scalar | Array) -> Operand:
     if name == "matmul":
         return call_rule(ctx, "numpy.matmul", left, right)
-    if name == "power":
-        return _power(ctx, left, right)
-    return apply_ufunc(ctx.build, name, (left, right), operator=True)
-
-
-def _power(ctx: Lowering, left: Scalar | Array, right: Scalar | Array) -> Operand:
-    """`a ** 2` and the like: ndarray's operator takes fast paths that give other bits than np.power."""
-    exponent = right.expr if isinstance(right, Scalar) and right.type.python else None
-    literal = exponent.value if isinstance(exponent, Const) else getattr(exponent, "constant", None)
-    fast = {2: "square", 1: "positive", -1: "reciprocal", 0.5: "sqrt"}
-    if isinstance(left, Array) and isinstance(literal, int | float) and literal in fast and left.dtype.kind in "fc":
-        return apply_ufunc(ctx.build, fast[literal], (left,))
-    if isinstance(left, Array) and literal == 2 and isinstance(literal, int) and left.dtype.kind in "iu":
-        return apply_ufunc(ctx.build, "square", (left,))
-    return apply_ufunc(ctx.build, "power", (left, right), operator=True)
+    called, operands = operator_ufunc(name, left, right)
+    return apply_ufunc(ctx.build, called, operands, operator=True)
 
 
 def _equal_tuples(ctx: Lowering, name: str, left: Tuple, right: Tuple) -> Operand:
@@ -434,35 +421,6 @@ def _subscript(ctx: Lowering, node: ast.Subscript) -> Operand:
     return split(ctx, owner, lambda item: split_key(ctx, key, lambda k: subscript(ctx, item, k)))
 
 
-def split_key(ctx: Lowering, key: Operand, then: Callable[[Operand], Operand]) -> Operand:
-    """`then(key)` for every alternative of the choices in a key; integers of several types are one integer."""
-    if isinstance(key, Either):
-        whole = _one_integer(ctx, key)
-        return split(ctx, key, then) if whole is None else then(whole)
-    if not isinstance(key, Tuple) or not any(isinstance(item, Either) for item in key.items):
-        return then(key)
-
-    def rest(done: tuple[Operand, ...]) -> Operand:
-        if len(done) == len(key.items):
-            return then(Tuple(done, key.is_list))
-        return split_key(ctx, key.items[len(done)], lambda item: rest((*done, item)))
-
-    return rest(())
-
-
-def _one_integer(ctx: Lowering, either: Either) -> Scalar | None:
-    """A choice of Python and NumPy integers as an index; None if there is something else among them."""
-    chosen: Index | None = None
-    for number, item in reversed(list(enumerate(either.items))):
-        if not isinstance(item, Scalar) or item.type.dtype.kind not in "iu" or item.type.dtype is DType.UINT64:
-            return None
-        part = int_expr(ctx.build, item.expr)
-        if chosen is not None:
-            part = ctx.build.let_index(ctx.build.select_index(either.tag, number, part, chosen), "i")
-        chosen = part
-    return None if chosen is None else Scalar(chosen)
-
-
 def subscript(ctx: Lowering, owner: Operand, key: Operand) -> Operand:
     """`owner[key]`."""
     held = contents(ctx, owner)
@@ -474,9 +432,9 @@ def _subscript_plain(ctx: Lowering, owner: Operand, key: Operand) -> Operand:
 
     match owner:
         case Array():
-            return read_item(ctx.build, owner, resolved(ctx, key))
+            return read_item(ctx.build, owner, plain_key(ctx, key))
         case Flat():
-            return read_flat(ctx.build, owner, resolved(ctx, key))
+            return read_flat(ctx.build, owner, plain_key(ctx, key))
         case Tuple():
             return sequence_item(ctx, owner, key)
         case Dict():
@@ -486,7 +444,7 @@ def _subscript_plain(ctx: Lowering, owner: Operand, key: Operand) -> Operand:
         case Static(value=value) if is_weft_map(value):
             return map_domain(ctx, key)
         case Static(value=value) if value is np.s_:
-            return key
+            return kept_key(key)
         case Never():
             return owner
         case Static(value=value) if isinstance(key, Static):

@@ -83,6 +83,19 @@ def _is_scalar_math(parts: Sequence[Scalar | Array]) -> bool:
     return all(_KINDS.index(type_.dtype.kind) <= _KINDS.index(own[0].kind) for type_ in scalars if type_.python)
 
 
+def operator_ufunc(name: str, left: Operand, right: Operand) -> tuple[str, tuple[Operand, ...]]:
+    """The ufunc that an operator of arrays calls: `a ** 2` and the like take fast paths, which give other bits."""
+    if name != "power" or not isinstance(left, Array) or not isinstance(right, Scalar) or not right.type.python:
+        return name, (left, right)
+    literal = right.expr.value if isinstance(right.expr, Const) else getattr(right.expr, "constant", None)
+    fast = {2: "square", 1: "positive", -1: "reciprocal", 0.5: "sqrt"}
+    if isinstance(literal, int | float) and literal in fast and left.dtype.kind in "fc":
+        return fast[literal], (left,)
+    if literal == 2 and isinstance(literal, int) and left.dtype.kind in "iu":
+        return "square", (left,)
+    return name, (left, right)
+
+
 @lru_cache(maxsize=1024)
 def resolve(name: str, keys: tuple[Any, ...], dtype: DType | None) -> tuple[np.dtype[Any], ...] | None:
     """The operand and result types of the loop NumPy would choose; None where it would raise."""
