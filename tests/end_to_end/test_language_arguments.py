@@ -198,6 +198,18 @@ def an_object_is_one_object_under_two_names(v, k):
     return g, items, again
 
 
+@TABLE.add(lambda: (f8(4), 1), lambda: (f8(4), 4), lambda: (f8(4), 7), need="right")
+def a_list_is_one_object_behind_a_branch(v, n):
+    a = [v]
+    b = a
+    if n > 3:
+        a = [v + 1]
+        b = a
+    if n > 5:
+        b.append(n)
+    return a, b
+
+
 # ---------------------------------------------------------------- lists and dicts
 
 

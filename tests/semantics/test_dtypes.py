@@ -178,3 +178,18 @@ def test_strides_of_results() -> None:
         return c, np.asfortranarray(c), np.ascontiguousarray(c.T).T, np.repeat(c, 2, axis=1)[:, ::2]
 
     agree(strides, make)
+
+
+def strides_of_chosen(a, b, flag, n):
+    """Which array it is shows only at run time, and so does the order of its axes."""
+    x = a if flag else b
+    c, d = a, b
+    for _ in range(n):
+        c, d = d, c + 1
+    return x + 1, np.array(x), x.copy(), x.sum(axis=0), np.zeros_like(x), x.T * 2, c, d, c + d
+
+
+def test_strides_of_results_of_arrays_chosen_at_run_time() -> None:
+    c, f = np.arange(12.0).reshape(3, 4), np.asfortranarray(np.arange(12.0).reshape(3, 4))
+    makers = [lambda flag=flag, n=n: (c, f, flag, n) for flag in (True, False) for n in (0, 1, 2, 3)]
+    agree(strides_of_chosen, *makers)

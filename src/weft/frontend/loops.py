@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TypeAlias
 
-from weft.frontend.branches import emit_branch
+from weft.frontend.branches import emit_branch, refuse_shared_lists
 from weft.frontend.context import LoopFrame, Lowering
 from weft.frontend.expressions import condition, lower_expression
 from weft.frontend.iteration import element, length, remaining
@@ -274,6 +274,8 @@ def lower_carried(
         activation.rests = rests
         grown = _grown(ctx, templates, frame.exits)
         if all(same_form(templates[name], grown[name]) for name in names):
+            for env in (before, *frame.exits):
+                refuse_shared_lists(ctx, grown, {**before, **env})
             _bind_sources(ctx, grown, made)
             carries = _carries(ctx, templates, made, init)
             activation.env = {**before, **heads}
@@ -288,7 +290,7 @@ def _grown(ctx: Lowering, templates: dict[str, Template], exits: list[dict[str, 
     for env in exits:
         for name, template in grown.items():
             try:
-                grown[name] = merge(template, env.get(name, Unbound()))
+                grown[name] = merge(ctx.build, template, env.get(name, Unbound()))
             except CannotJoin:
                 raise ctx.build.error(
                     "E231", f"'{name}' has too many different types in this loop", "use one name per type"

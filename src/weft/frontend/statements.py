@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Sequence
 
-from weft.frontend.branches import emit_branch, join_all, split
+from weft.frontend.branches import emit_branch, join_all, refuse_shared_lists, split
 from weft.frontend.callees import nested_function
 from weft.frontend.calls import is_inlined_call, leave_call, lower_inlined
 from weft.frontend.context import Lowering
@@ -349,6 +349,8 @@ def lower_if_arms(ctx: Lowering, test: Expr, then: Callable[[], bool], orelse: C
     templates: dict[str, Template] = {
         name: join_all(ctx, [env.get(name, Unbound()) for env in reached], name) for name in changed
     }
+    for env in reached:
+        refuse_shared_lists(ctx, templates, env)
     filled = [None if env is None else {name: env.get(name, Unbound()) for name in changed} for env in envs]
     below = emit_branch(ctx, test, (scopes[0], scopes[1]), templates, (filled[0], filled[1]))
     activation.env = {name: operand for name, operand in before.items() if _keeps(name, reached)}
