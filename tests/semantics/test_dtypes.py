@@ -138,10 +138,13 @@ def carried(v, n, start):
 
 def test_scalars_through_joins_and_loops() -> None:
     makers = [
-        lambda d=d, flag=flag: (flag, 3, sample(d), np.float32(2.5)) for d in ("f", "b", "d") for flag in (True, False)
+        lambda d=d, flag=flag: (flag, 3, sample(d), np.float32(2.5)) for d in ("f", "b") for flag in (True, False)
     ]
     agree(joined, *makers)
-    agree(carried, *[lambda d=d, n=n, s=s: (sample(d), n, s) for d in ("f", "B") for n in (0, 1, 4) for s in (1, 0.5)])
+    agree(
+        carried,
+        *[lambda d=d, n=n, s=s: (sample(d), n, s) for d, s in (("f", 1), ("f", 0.5), ("B", 1)) for n in (0, 1, 4)],
+    )
 
 
 def results(a, b, z, k):
@@ -155,10 +158,8 @@ def results(a, b, z, k):
 
 
 def test_scalars_and_arrays_without_axes() -> None:
-    agree(results, *[lambda d=d: (sample(d), sample(d)[::-1].copy(), np.array(2.5), 1) for d in ("d", "f", "i", "B")])
-    agree(
-        results, lambda: (sample("d"), sample("d"), np.array(-3), 2), lambda: (sample("l"), sample("l"), np.array(3), 0)
-    )
+    agree(results, *[lambda d=d: (sample(d), sample(d)[::-1].copy(), np.array(2.5), 1) for d in ("f", "B")])
+    agree(results, lambda: (sample("l"), sample("l"), np.array(3), 0))
 
 
 def strides(c, f, t, s):
