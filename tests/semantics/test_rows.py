@@ -1,7 +1,7 @@
 """The promise as a table: each of its rows, and the tests that hold Weft to it.
 
-Every test runs programs compiled and in Python and compares all there is to see: values with their bits, types, dtypes,
-Every test runs programs compiled and in Python and compares all there is to see: values with their bits, types, dtypes,
+Every test runs programs compiled and in Python and compares all there is to see: values with their bits, types, shapes,
+order of strides, which argument a result is, the arguments afterwards, exceptions and warnings with their words.
 """
 
 from __future__ import annotations
