@@ -50,6 +50,7 @@ from weft.numpy_rules.values import (
     Tuple,
     Unbound,
 )
+from weft.support.errors import CompileError
 
 BINARY: dict[type[ast.operator], str] = {
     ast.Add: "add", ast.Sub: "subtract", ast.Mult: "multiply", ast.Div: "divide", ast.FloorDiv: "floor_divide",
@@ -417,6 +418,9 @@ def _dict(ctx: Lowering, node: ast.Dict) -> Operand:
     return Dict(tuple(found), tuple(found.values()))
 
 
+_CONVERSIONS: dict[int, Callable[[Any], Any]] = {-1: lambda x: x, 115: str, 114: repr, 97: ascii}
+
+
 def _text(ctx: Lowering, node: ast.JoinedStr) -> Operand:
     """An f-string of what is known now."""
     parts: list[str] = []
@@ -429,8 +433,7 @@ def _text(ctx: Lowering, node: ast.JoinedStr) -> Operand:
         spec = _text(ctx, value.format_spec) if isinstance(value.format_spec, ast.JoinedStr) else Static("")
         if not known or not isinstance(spec, Static):
             raise ctx.error(node, "E100", "f-strings of values are not compiled", "move it out of the program")
-        shown = {-1: lambda x: x, 115: str, 114: repr, 97: ascii}[value.conversion](shown)
-        parts.append(format(shown, spec.value))
+        parts.append(format(_CONVERSIONS[value.conversion](shown), spec.value))
     return Static("".join(parts))
 
 
@@ -483,8 +486,6 @@ def subscript(ctx: Lowering, owner: Operand, key: Operand) -> Operand:
 
 
 def _subscript_plain(ctx: Lowering, owner: Operand, key: Operand) -> Operand:
-    from weft.frontend.iteration import is_weft_map, map_domain
-
     match owner:
         case Array():
             return read_item(ctx.build, owner, resolved(ctx, key))
@@ -496,21 +497,33 @@ def _subscript_plain(ctx: Lowering, owner: Operand, key: Operand) -> Operand:
             return dict_item(ctx, owner, key)
         case Growing():
             return read_list_item(ctx, owner, key)
-        case Static(value=value) if is_weft_map(value):
-            return map_domain(ctx, key)
-        case Static(value=value) if value is np.s_:
-            return key
         case Never():
             return owner
-        case Static(value=value) if isinstance(key, Static):
-            return _evaluated(ctx, lambda: value[key.value])
-        case Static(value=str(text)) if is_constant_int(key):
-            return _evaluated(ctx, lambda: text[static_int(ctx, key) or 0])
-        case Static(value=str(text)) if isinstance(key, Slice):
-            cut = slice_of(ctx, key)
-            return _evaluated(ctx, lambda: text[cut])  # type: ignore[index]
+        case Static(value=value):
+            return _static_item(ctx, value, key)
         case _:
-            raise ctx.build.error("E108", "this object cannot be indexed in compiled code", "use an array or a tuple")
+            raise _not_indexed(ctx)
+
+
+def _static_item(ctx: Lowering, value: Any, key: Operand) -> Operand:
+    from weft.frontend.iteration import is_weft_map, map_domain
+
+    if is_weft_map(value):
+        return map_domain(ctx, key)
+    if value is np.s_:
+        return key
+    if isinstance(key, Static):
+        return _evaluated(ctx, lambda: value[key.value])
+    if isinstance(value, str) and is_constant_int(key):
+        return _evaluated(ctx, lambda: value[static_int(ctx, key) or 0])
+    if isinstance(value, str) and isinstance(key, Slice):
+        cut = slice_of(ctx, key)
+        return _evaluated(ctx, lambda: value[cut])  # type: ignore[index]
+    raise _not_indexed(ctx)
+
+
+def _not_indexed(ctx: Lowering) -> CompileError:
+    return ctx.build.error("E108", "this object cannot be indexed in compiled code", "use an array or a tuple")
 
 
 def _attribute(ctx: Lowering, node: ast.Attribute) -> Operand:
