@@ -59,7 +59,8 @@ def assert_same_outcome(actual: Outcome, expected: Outcome, ulps: float = 0.0, w
     assert_same(actual.arguments, expected.arguments, ulps, f"{where} arguments")
     assert_same(dict(actual.keywords), dict(expected.keywords), ulps, f"{where} keywords")
     assert relations(actual) == relations(expected), f"{where}: the result is or shares another argument"
-    assert actual.warnings == expected.warnings, f"{where}: other warnings"
+    too_many, too_few = sorted(actual.warnings - expected.warnings), sorted(expected.warnings - actual.warnings)
+    assert actual.warnings == expected.warnings, f"{where}: warnings {too_many}, without {too_few}"
 
 
 def describe_error(error: BaseException | None) -> str:

@@ -158,8 +158,9 @@ CHANGES = [
 
 @pytest.mark.parametrize("function", CHANGES)
 def test_arguments_are_not_changed_in_compiled_code(function) -> None:
+    program: Any = weft.program(function, fallback="error")
     with pytest.raises(weft.CompileError):
-        weft.program(function, fallback="error")([1.0], {"u": 1})
+        program([1.0], {"u": 1})
 
 
 @pytest.mark.filterwarnings("ignore::weft.FallbackWarning")

@@ -70,6 +70,11 @@ class Family:
         start, preparing = time.perf_counter(), self.preparing_s
         try:
             return apply(function.timed)
+        except Exception as error:
+            from weft.driver.advice import advise
+
+            advise(error, function.plain.__code__.co_filename)
+            raise
         finally:
             self.timed_calls -= 1
             self.tell(time.perf_counter() - start - (self.preparing_s - preparing))

@@ -10,7 +10,7 @@ import numpy as np
 from weft.frontend.branches import bound
 from weft.frontend.context import Lowering
 from weft.ir.dtypes import ScalarType
-from weft.numpy_rules.python_functions import class_of
+from weft.numpy_rules.classes import class_of
 from weft.numpy_rules.registry import rule_named
 from weft.numpy_rules.values import (
     Array,

@@ -27,10 +27,10 @@ from weft.frontend.objects import (
 from weft.ir.dtypes import NP_BOOL, PY_BOOL, PY_COMPLEX, PY_FLOAT, DType, ScalarType
 from weft.ir.exprs import Const, Expr, Index, const, index, op, python_const
 from weft.numpy_rules.arrays import from_nested
+from weft.numpy_rules.classes import class_of
 from weft.numpy_rules.elementwise import apply_ufunc
 from weft.numpy_rules.flat import read_flat
 from weft.numpy_rules.gathering import read_item
-from weft.numpy_rules.python_functions import class_of
 from weft.numpy_rules.scalars import int_expr, is_python_scalar, negate, python_binary, python_unary, truth
 from weft.numpy_rules.values import (
     Array,

@@ -93,6 +93,9 @@ def _lower_or_leave(ctx: Lowering, stmt: ast.stmt, path: Path) -> bool:
         if problem.code in _NEVER_LEFT:
             raise
         restore_state(ctx, state)
+        for activation in ctx.activations:  # what Python would be given in place of a view, it might write
+            for operand in activation.env.values():
+                _refuse_copies_of_views(ctx, resolved(ctx, operand))
         reason = f"{NOT_COMPILED}{problem.message}"
     with ctx.statement(stmt, path):
         ctx.build.leave(reason)
@@ -269,7 +272,7 @@ def _return(ctx: Lowering, stmt: ast.Return) -> bool:
 def _refuse_copies_of_views(ctx: Lowering, operand: Operand) -> None:
     """A result that NumPy has as a view must not come back as a copy, nor a read-only one as one to write."""
     match operand:
-        case Array(view=view) if view.container in ctx.build.ledger.snapshots:
+        case Array(view=view) if not ctx.build.ledger.snapshots.keys().isdisjoint(ctx.build.reaches(view.container)):
             raise ctx.build.error("E138", "the real or imaginary part is a view, which cannot be returned", "copy it")
         case Array(readonly=True):
             raise ctx.build.error("E138", "a read-only view cannot be returned", "return a copy of it")

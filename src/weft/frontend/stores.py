@@ -12,7 +12,7 @@ from weft.ir.exprs import Expr, const, const_index, op
 from weft.ir.nodes import View
 from weft.numpy_rules.arguments import PythonRaises
 from weft.numpy_rules.arrays import as_data, from_nested
-from weft.numpy_rules.elementwise import apply_ufunc, cast, guard_fits, refuse_readonly, store
+from weft.numpy_rules.elementwise import apply_ufunc, cast, guard_fits, narrowed, refuse_readonly, store
 from weft.numpy_rules.flat import write_flat
 from weft.numpy_rules.gathering import read_selected, write_selected
 from weft.numpy_rules.indexing import drop_axis
@@ -79,7 +79,7 @@ def store_value(ctx: Lowering, target: Array, value: Operand, *, scalar: bool) -
             if not _guard_conversion(ctx, value, target.dtype):
                 return Never()
             if scalar or target.rank == 0:
-                build.write(target.view.at(()), cast(value.expr, target.dtype))
+                build.write(target.view.at(()), cast(narrowed(build, value.expr, target.dtype), target.dtype))
             else:
                 store(build, target, value)
         case Array() if scalar and value.rank > 0:

@@ -5,7 +5,7 @@ out:  `Dispatcher.call`, a C callable that takes what the function takes and ret
 
     call(*args, **kwargs)
       arguments do not bind              -> py_func(*args, **kwargs), which raises CPython's own TypeError
-      np.errstate wants more than warn   -> py_func
+      np.errstate wants more than warn   -> py_func, and so where the filters of `warnings` want an exception
       a variant fits                     -> its kernel, without the GIL; then result, on_resume or on_finish
       a written array overlaps another   -> py_func
       no variant fits                    -> on_miss((parameters, ...)), whose value is the call's
@@ -178,7 +178,9 @@ class Dispatcher:
 
 def pack_tables(info: KernelInfo) -> bytes:
     """Slots, argument checks, exits and NumPy calls as the int64 words native/variant.c reads."""
-    words = [len(info.slots), info.out_count, len(info.exits), int(bool(info.writebacks)), len(info.numpy_calls)]
+    may_warn = bool(info.warn_sites or info.numpy_calls)
+    words = [len(info.slots), info.out_count, len(info.exits), int(bool(info.writebacks)), int(may_warn)]
+    words.append(len(info.numpy_calls))
     for slot, arg in zip(info.slots, info.args, strict=True):
         words += _slot_words(slot) + _arg_words(arg)
     for exit_ in info.exits:
@@ -221,8 +223,12 @@ def _call_words(call: NumpyCall) -> list[int]:
 
 
 def errstate_only_warns() -> bool:
-    """May kernels run under the current np.errstate? They can warn or keep silent; the rest is NumPy's own."""
-    return all(mode in {"warn", "ignore"} for mode in np.geterr().values())
+    """May kernels run under the current np.errstate? They can warn or keep silent; the rest is NumPy's own.
+
+    They do not look for underflow, which NumPy ignores unless it is told otherwise.
+    """
+    modes = np.geterr()
+    return modes["under"] == "ignore" and all(mode in {"warn", "ignore"} for mode in modes.values())
 
 
 def _builtins_of(function: FunctionType) -> dict[str, Any]:

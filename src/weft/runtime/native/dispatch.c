@@ -23,6 +23,7 @@ typedef struct {
 enum { OWNED_OBJECTS = 8 };
 
 static PyObject *errstate_variable, *errstate_default, *missing_marker;
+static PyObject *warnings_names, *filters_name, *on_filters;
 
 /* ---------------------------------------------------------------- binding */
 static int find_param(const dispatcher *self, PyObject *keyword)
@@ -107,6 +108,31 @@ static int errstate_allows(dispatcher *self)
     int allowed = PyObject_IsTrue(answer);
     Py_DecRef(answer);
     return allowed;
+}
+
+/* Could a RuntimeWarning be raised as an error? Asked again only when the list of filters looks different: another list,
+ * another length or another first entry (the functions of `warnings` put new ones in front). */
+static int filters_raise(void)
+{
+    static PyObject *known, *known_first;
+    static Py_ssize_t known_size;
+    static int raises;
+    PyObject *filters = PyDict_GetItemWithError(warnings_names, filters_name);
+    if (!filters || Py_TYPE(filters) != &PyList_Type) return 1;
+    Py_ssize_t size = PyList_Size(filters);
+    PyObject *first = size > 0 ? PyList_GetItem(filters, 0) : Py_None;
+    if (filters == known && first == known_first && size == known_size) return raises;
+    PyObject *before[2] = {known, known_first}; /* held, so that no other object takes their place in memory */
+    known = new_reference(filters);
+    known_first = new_reference(first);
+    known_size = size;
+    PyObject *answer = PyObject_Vectorcall(on_filters, NULL, 0, NULL);
+    raises = !answer || PyObject_IsTrue(answer);
+    if (answer) Py_DecRef(answer);
+    else PyErr_Clear();
+    for (int i = 0; i < 2; i++)
+        if (before[i]) Py_DecRef(before[i]);
+    return raises;
 }
 
 static int raise_warnings(const variant *v, const call_state *state)
@@ -224,6 +250,7 @@ static enum match_result try_variant(dispatcher *self, variant *v, const environ
     carve_frame(&frame, v, memory);
     v->references++; /* fetching attributes and running the kernel may let other threads clear the variants */
     enum match_result match = match_slots(v, env, &frame);
+    if (match == MATCH && v->may_warn && filters_raise()) match = OVERLAP;
     if (match == MATCH) *result = run_kernel(self, v, &frame);
     drop_objects(&frame);
     if (memory != room) free(memory);

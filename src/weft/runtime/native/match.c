@@ -33,7 +33,7 @@ typedef struct {
 typedef struct {
     int64_t references, calls;
     int32_t (*kernel)(weft_ctx *, const weft_value *, weft_value *);
-    int slot_count, out_count, exit_count, call_count, array_count, extent_count, made_count, has_writebacks;
+    int slot_count, out_count, exit_count, call_count, array_count, extent_count, made_count, has_writebacks, may_warn;
     slot_record *slots;
     arg_record *args;
     exit_record *exits;

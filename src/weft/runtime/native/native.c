@@ -197,13 +197,15 @@ static PyObject *function_tuple(void)
     return tuple;
 }
 
-/* weft_native_start((array_api, type numbers, scalar types, errstate variable, its default, unbound, missing, numpy))
+/* weft_native_start((array_api, type numbers, scalar types, errstate variable, its default, unbound, missing, numpy,
+ *                    names of the module `warnings`, "filters", whether filters may raise a RuntimeWarning))
  * -> the functions above, in order. Called once, holding the GIL. */
 PyObject *weft_native_start(PyObject *configuration)
 {
     PyObject *array_api, *numbers, *scalar_types;
-    if (!PyArg_ParseTuple(configuration, "OOOOOOOO", &array_api, &numbers, &scalar_types, &errstate_variable,
-                          &errstate_default, &unbound_marker, &missing_marker, &numpy_module))
+    if (!PyArg_ParseTuple(configuration, "OOOOOOOOOOO", &array_api, &numbers, &scalar_types, &errstate_variable,
+                          &errstate_default, &unbound_marker, &missing_marker, &numpy_module, &warnings_names,
+                          &filters_name, &on_filters))
         return NULL;
     Py_IncRef(configuration); /* its items are used for the life of the process */
     if (load_numpy(array_api) < 0 || fill_dtypes(numbers, scalar_types) < 0) return NULL;

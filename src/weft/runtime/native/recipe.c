@@ -41,6 +41,21 @@ static int is_same_array(const PyArrayObject *array, const weft_array *wanted, i
     return 1;
 }
 
+/* The same elements: strides along axes of length 1 do not count, and of no elements only the shape does. */
+static int has_same_elements(const PyArrayObject *array, const weft_array *wanted, int dtype, int ndim)
+{
+    int empty = 0;
+    if (array->ndim != ndim || array->descr->type_num != dtypes[dtype].type_num) return 0;
+    for (int d = 0; d < ndim; d++) {
+        if (array->shape[d] != wanted->shape[d]) return 0;
+        if (array->shape[d] == 0) empty = 1;
+    }
+    if (empty) return 1;
+    for (int d = 0; d < ndim; d++)
+        if (array->shape[d] > 1 && array->strides[d] != wanted->strides[d]) return 0;
+    return array->data == wanted->data;
+}
+
 /* An array over existing memory, without base. */
 static PyArrayObject *array_over(void *data, int dtype, int ndim, const int64_t *shape, const int64_t *strides,
                                  int flags)
@@ -66,7 +81,7 @@ static PyObject *argument_array(decoder *d, const weft_array *a, int dtype, int 
 {
     const variant *v = d->v;
     PyObject *owner = a->block->object;
-    if (is_same_array((PyArrayObject *)owner, a, dtype, ndim)) return new_reference(owner);
+    if (has_same_elements((PyArrayObject *)owner, a, dtype, ndim)) return new_reference(owner);
     for (int k = 0; k < v->slot_count; k++)
         if (v->args[k].kind == ARG_ARRAY && is_same_array((PyArrayObject *)d->frame->objects[k], a, dtype, ndim))
             return new_reference(d->frame->objects[k]);

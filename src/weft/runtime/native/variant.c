@@ -136,10 +136,10 @@ static int read_library(variant *v, PyObject *addresses)
     return 0;
 }
 
-/* tables: slot_count, out_count, exit_count, has_writebacks, call_count; per slot: kind, index, parent, then the arg's
- * kind, dtype, ndim, layout, ones, written, same_as, length, repeated; per exit: has_frames, word count, words; per NumPy
- * call: word count, words, first, result count, per result: dtype, ndim. `limits`: how many parameters and cells there
- * are. */
+/* tables: slot_count, out_count, exit_count, has_writebacks, may_warn, call_count; per slot: kind, index, parent, then
+ * the arg's kind, dtype, ndim, layout, ones, written, same_as, length, repeated; per exit: has_frames, word count, words;
+ * per NumPy call: word count, words, first, result count, per result: dtype, ndim. `limits`: how many parameters and
+ * cells there are. */
 static int read_tables(variant *v, PyObject *tables, const int limits[2])
 {
     size_t words = (size_t)PyBytes_Size(tables) / sizeof(int64_t);
@@ -149,6 +149,7 @@ static int read_tables(variant *v, PyObject *tables, const int limits[2])
     v->out_count = next_within(&reader, 0, 1 << 16);
     v->exit_count = next_within(&reader, 1, 1 << 20);
     v->has_writebacks = next_within(&reader, 0, 1);
+    v->may_warn = next_within(&reader, 0, 1);
     v->call_count = next_within(&reader, 0, 1 << 16);
     if (PyTuple_Size(v->numpy_calls) != v->call_count) return 0;
     if (reader.bad || PyTuple_Size(v->names) != v->slot_count || PyTuple_Size(v->values) != v->slot_count) return 0;
