@@ -48,6 +48,7 @@ from weft.numpy_rules.values import (
     Tuple,
     Unbound,
 )
+from weft.support.errors import CompileError
 
 BINARY: dict[type[ast.operator], str] = {
     ast.Add: "add", ast.Sub: "subtract", ast.Mult: "multiply", ast.Div: "divide", ast.FloorDiv: "floor_divide",
@@ -425,8 +426,6 @@ def subscript(ctx: Lowering, owner: Operand, key: Operand) -> Operand:
 
 
 def _subscript_plain(ctx: Lowering, owner: Operand, key: Operand) -> Operand:
-    from weft.frontend.iteration import is_weft_map, map_domain
-
     match owner:
         case Array():
             return read_item(ctx.build, owner, plain_key(ctx, key))
@@ -438,21 +437,33 @@ def _subscript_plain(ctx: Lowering, owner: Operand, key: Operand) -> Operand:
             return dict_item(ctx, owner, key)
         case Growing():
             return read_list_item(ctx, owner, key)
-        case Static(value=value) if is_weft_map(value):
-            return map_domain(ctx, key)
-        case Static(value=value) if value is np.s_:
-            return kept_key(key)
         case Never():
             return owner
-        case Static(value=value) if isinstance(key, Static):
-            return _evaluated(ctx, lambda: value[key.value])
-        case Static(value=str(text)) if is_constant_int(key):
-            return _evaluated(ctx, lambda: text[static_int(ctx, key) or 0])
-        case Static(value=str(text)) if isinstance(key, Slice):
-            cut = slice_of(ctx, key)
-            return _evaluated(ctx, lambda: text[cut])  # type: ignore[index]
+        case Static(value=value):
+            return _static_item(ctx, value, key)
         case _:
-            raise ctx.build.error("E108", "this object cannot be indexed in compiled code", "use an array or a tuple")
+            raise _not_indexed(ctx)
+
+
+def _static_item(ctx: Lowering, value: Any, key: Operand) -> Operand:
+    from weft.frontend.iteration import is_weft_map, map_domain
+
+    if is_weft_map(value):
+        return map_domain(ctx, key)
+    if value is np.s_:
+        return kept_key(key)
+    if isinstance(key, Static):
+        return _evaluated(ctx, lambda: value[key.value])
+    if isinstance(value, str) and is_constant_int(key):
+        return _evaluated(ctx, lambda: value[static_int(ctx, key) or 0])
+    if isinstance(value, str) and isinstance(key, Slice):
+        cut = slice_of(ctx, key)
+        return _evaluated(ctx, lambda: value[cut])  # type: ignore[index]
+    raise _not_indexed(ctx)
+
+
+def _not_indexed(ctx: Lowering) -> CompileError:
+    return ctx.build.error("E108", "this object cannot be indexed in compiled code", "use an array or a tuple")
 
 
 def _attribute(ctx: Lowering, node: ast.Attribute) -> Operand:
