@@ -9,6 +9,7 @@ Where a guard fails, the rest of the function runs in Python, as it does behind 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from types import FunctionType
 from typing import Any, Final, TypeAlias, cast
 
@@ -21,6 +22,7 @@ from weft.driver.resume import Resumer
 from weft.driver.snapshots import Call
 from weft.interp import MISSING, Left, Noise, interpret
 from weft.ir.nodes import Program
+from weft.runtime.dispatcher import signature_of
 from weft.runtime.native import UNBOUND as NATIVE_UNBOUND
 from weft.support.abi import Exit, Frame, KernelInfo, Unbound
 from weft.support.errors import InternalError, WeftError
@@ -68,7 +70,7 @@ class Graphs:
         return stages
 
     def _fit(self, program: Program, params: Sequence[Any]) -> bool:
-        if len(params) != self.function.__code__.co_argcount + self.function.__code__.co_kwonlyargcount:
+        if len(params) != len(signature_of(self.function).names):
             return False
         objects = slot_objects(self.function, program.slots, params)
         return objects is not None and all(
@@ -107,10 +109,10 @@ def _resume(function: FunctionType, program: Program, left: Left, slots: Sequenc
     )
     values = [[_marked(value) for value in frame.values] for frame in left.frames]
     *callers, (innermost, given) = Resumer(function, info).frames(0, values, slots)
-    result = innermost(*given)
+    call = partial(innermost, *given)
     for continuation, given in reversed(callers):
-        result = continuation(*given, result)
-    return result
+        call = partial(continuation, *given, call)
+    return call()
 
 
 def _marked(value: Any) -> Any:

@@ -9,33 +9,49 @@ from __future__ import annotations
 
 import ast
 import inspect
+from enum import Enum
 from typing import Any
 
 import numpy as np
 
-from weft.frontend.branches import choose, split
+from weft.frontend.branches import split
 from weft.frontend.callees import Callee, activate, bind_arguments, find_callee, is_python_function
+from weft.frontend.classes import made_fields, makes_plainly, named_fields
 from weft.frontend.context import Activation, LoopFrame, Lowering
-from weft.frontend.expressions import binary, condition, lower_expression
+from weft.frontend.cutting import is_local_name
+from weft.frontend.expressions import lower_expression
+from weft.frontend.growing import as_array
+from weft.frontend.heap import contents, is_object, kept, new_number, resolved
+from weft.frontend.inputs import static_operand
 from weft.frontend.iteration import length, range_call
 from weft.frontend.liveness import statement_at
+from weft.frontend.objects import call_method, fixed_items
+from weft.frontend.python_calls import python_call
 from weft.ir.exprs import index
 from weft.ir.nodes import Carry, Region, While
-from weft.numpy_rules.registry import RuleEntry, rule_for, rule_named
+from weft.numpy_rules.registry import Rule, RuleEntry, rule_for, rule_named, typed_rule
 from weft.numpy_rules.scalars import as_index
 from weft.numpy_rules.values import (
     Array,
+    Dict,
+    Foreign,
     Function,
+    Growing,
     Instance,
     Iteration,
+    Made,
     Method,
     Never,
     Operand,
     Range,
+    Ref,
     Scalar,
+    Slice,
     Static,
     Tuple,
+    Unbound,
 )
+from weft.support.errors import CompileError
 from weft.support.loops import prange
 
 _MAX_DEPTH = 16
@@ -44,25 +60,40 @@ RESULT = "@return"
 
 def lower_call(ctx: Lowering, node: ast.Call) -> Operand:
     """A call in an expression."""
+    if is_local_name(node):
+        return _local(ctx, node)
     callee = lower_expression(ctx, node.func)
     args, keywords = _arguments(ctx, node)
     return split(ctx, callee, lambda item: _call(ctx, node, item, args, keywords))
+
+
+def _local(ctx: Lowering, node: ast.Call) -> Operand:
+    """What a local name is bound to, if anything: how a piece of a cut function gives it."""
+    (name,) = node.args
+    assert isinstance(name, ast.Constant)
+    return ctx.env.get(str(name.value), Unbound())
 
 
 def _arguments(ctx: Lowering, node: ast.Call) -> tuple[list[Operand], dict[str, Operand]]:
     args: list[Operand] = []
     for arg in node.args:
         if isinstance(arg, ast.Starred):
-            inner = lower_expression(ctx, arg.value)
-            if not isinstance(inner, Tuple):
-                raise ctx.error(arg, "E150", "only tuples of known length can be unpacked into a call")
-            args += inner.items
+            inner = fixed_items(ctx, lower_expression(ctx, arg.value))
+            if inner is None:
+                raise ctx.error(arg, "E150", "only what has a known length can be unpacked into a call")
+            args += inner
         else:
             args.append(lower_expression(ctx, arg))
     keywords: dict[str, Operand] = {}
     for keyword in node.keywords:
         if keyword.arg is None:
-            raise ctx.error(keyword.value, "E151", "'**' in a call is not compiled", "write the keywords out")
+            inner = contents(ctx, lower_expression(ctx, keyword.value))
+            if not isinstance(inner, Dict) or not all(isinstance(key, str) for key in inner.keys):
+                raise ctx.error(keyword.value, "E151", "'**' is compiled for dicts with known keys only")
+            if keywords.keys() & set(inner.keys):
+                raise ctx.error(keyword.value, "E151", "a keyword is given twice")
+            keywords.update(zip(inner.keys, inner.items, strict=True))
+            continue
         keywords[keyword.arg] = lower_expression(ctx, keyword.value)
     return args, keywords
 
@@ -74,6 +105,10 @@ def _call(ctx: Lowering, node: ast.Call, callee: Operand, args: list[Operand], k
         case Static(value=value):
             return _call_static(ctx, node, value, args, keywords)
         case Method(owner=owner, name=name):
+            if isinstance(owner, Ref | Tuple | Dict) or (isinstance(owner, Static) and isinstance(owner.value, str)):
+                result = None if keywords else call_method(ctx, owner, name, args)
+                if result is not None:
+                    return result
             return split(ctx, owner, lambda item: _call_method(ctx, node, item, name, args, keywords))
         case Function() | Instance():
             raise ctx.error(node, "E152", "this call is not compiled here", "give its result a name of its own first")
@@ -84,7 +119,16 @@ def _call(ctx: Lowering, node: ast.Call, callee: Operand, args: list[Operand], k
 def _call_static(
     ctx: Lowering, node: ast.Call, target: Any, args: list[Operand], keywords: dict[str, Operand]
 ) -> Operand:
+    if target is slice and 1 <= len(args) <= 3 and not keywords:
+        none = Static(None)
+        return Slice(none, args[0], none) if len(args) == 1 else Slice(*args, *[none] * (3 - len(args)))
     special = _iteration_call(ctx, target, args, keywords)
+    if special is not None:
+        return special
+    args = _converted(ctx, target, args, keywords)
+    if target is np.from_dlpack and len(args) == 1 and isinstance(args[0], Array) and not keywords:
+        return args[0]
+    special = python_call(ctx, target, args, keywords)
     if special is not None:
         return special
     entry = rule_for(target)
@@ -92,8 +136,56 @@ def _call_static(
         return apply_rule(ctx, node, entry, args, keywords)
     if is_python_function(target):
         raise ctx.error(node, "E152", "this call is not compiled here", "give its result a name of its own first")
+    made = _made(ctx, target, args, keywords) if isinstance(target, type) else None
+    if made is not None:
+        return made
     name = _full_name(target)
     raise ctx.error(node.func, "E114", f"{name} is not compiled", "call it outside of the program")
+
+
+def _converted(ctx: Lowering, target: Any, args: list[Operand], keywords: dict[str, Operand]) -> list[Operand]:
+    """The arguments, where the first is an object that this function makes an array of, with that array."""
+    if not args or not isinstance(args[0], Foreign):
+        return args
+    foreign = args[0]
+    # `__array__` is told what dtype is wanted, and whether a copy: what it makes of that is its own affair.
+    decides = hasattr(foreign.cls, "__array__") and (target is np.array or len(args) + len(keywords) > 1)
+    if target is np.from_dlpack:
+        return [ctx.inputs.converted(foreign, "from_dlpack"), *args[1:]]
+    if target in (np.asarray, np.asanyarray, np.array, np.ascontiguousarray) and not decides:
+        return [ctx.inputs.converted(foreign, "asarray"), *args[1:]]
+    raise ctx.build.error("E164", f"a {foreign.cls.__name__} is not compiled here", "use np.asarray of it alone")
+
+
+def _made(ctx: Lowering, cls: Any, args: list[Operand], keywords: dict[str, Operand]) -> Operand | None:
+    """A new object of a named tuple or a dataclass; None for any other class."""
+    names = named_fields(cls)
+    is_tuple = names is not None and makes_plainly(cls)
+    fields = names if is_tuple else made_fields(cls)
+    if fields is None:
+        return None
+    function: Any = cls.__new__ if is_tuple else cls.__init__
+    tail = fields[len(fields) - len(function.__defaults__ or ()) :]
+    defaults = dict(zip(tail, function.__defaults__ or (), strict=True))
+    given: dict[str, Operand] = dict(zip(fields, args, strict=False))
+    if len(args) > len(fields) or keywords.keys() & given.keys() or keywords.keys() - set(fields):
+        return ctx.build.leave("the arguments do not fit the fields of the class")
+    given |= keywords
+    for name in fields:
+        if name not in given and name in defaults:
+            given[name] = _default(ctx, name, defaults[name])
+    if len(given) < len(fields):
+        return ctx.build.leave("a field of the class has no value")
+    items = tuple(given[name] for name in fields)
+    if is_tuple:
+        return Tuple(items, cls=cls)
+    return Made(cls, fields, tuple(kept(ctx, item) for item in items), new_number(ctx))
+
+
+def _default(ctx: Lowering, name: str, value: Any) -> Operand:
+    if isinstance(value, bool | int | float | complex | np.generic | str | bytes | type | None | Enum | np.dtype):
+        return static_operand(value)
+    raise ctx.build.error("E165", f"the default of field '{name}' is not compiled", "give a value for the field")
 
 
 def _full_name(target: Any) -> str:
@@ -118,25 +210,12 @@ def _iteration_call(ctx: Lowering, target: Any, args: list[Operand], keywords: d
             return ctx.build.leave("an integer is required")
         return Iteration("enumerate", (args[0],), ctx.build.bounded(first))
     if target is zip and not keywords:
-        return Iteration("zip", tuple(args)) if args else Tuple(())
+        return Iteration("zip", tuple(args))
     if target is reversed and len(args) == 1:
-        if isinstance(args[0], Tuple):
-            return Tuple(args[0].items[::-1])
         return Iteration("reversed", (args[0],))
     if target is len and len(args) == 1 and isinstance(args[0], Range):
         return Scalar(length(ctx, args[0]))
-    if target in (min, max) and len(args) > 1 and not keywords:
-        return _extreme(ctx, "less" if target is min else "greater", args)
     return None
-
-
-def _extreme(ctx: Lowering, comparison: str, args: list[Operand]) -> Operand:
-    """`min` and `max` of several operands: one of them, the first among equals, whatever their types."""
-    best = args[0]
-    for operand in args[1:]:
-        better = condition(ctx, binary(ctx, comparison, operand, best))
-        best = choose(ctx, better, lambda new=operand: new, lambda old=best: old)
-    return best
 
 
 def apply_rule(
@@ -144,26 +223,63 @@ def apply_rule(
 ) -> Operand:
     """Bind the operands to the rule's parameters and apply it, once per alternative of a choice."""
     signature = inspect.signature(entry.lower)
+    other = typed_rule(entry)
+    lower, otherwise = entry.lower, other and other.lower
     try:
         signature.bind(ctx.build, *args, **keywords)
     except TypeError as problem:
+        lower = otherwise
         known = ", ".join(list(signature.parameters)[1:])
         unknown = next((name for name in keywords if name not in signature.parameters), None)
         what = f"keyword '{unknown}'" if unknown else "this form"
-        raise ctx.error(node, "E115", f"{what} of {entry.name} is not compiled", f"compiled: ({known})") from problem
+        if lower is None:
+            words = f"{what} of {entry.name} is not compiled"
+            raise ctx.error(node, "E115", words, f"compiled: ({known})") from problem
 
     def apply(position: int, done: list[Operand]) -> Operand:
         if position == len(values):
-            return entry.lower(ctx.build, *done[: len(args)], **dict(zip(keywords, done[len(args) :], strict=True)))
+            named = dict(zip(keywords, done[len(args) :], strict=True))
+            return _lowered(ctx, lower, otherwise, done[: len(args)], named)
         return split(ctx, values[position], lambda item: apply(position + 1, [*done, item]))
 
-    values = [*args, *keywords.values()]
+    values = [_looked_at(ctx, entry, value) for value in (*args, *keywords.values())]
     return apply(0, [])
+
+
+def _lowered(
+    ctx: Lowering, lower: Rule, otherwise: Rule | None, args: list[Operand], keywords: dict[str, Operand]
+) -> Operand:
+    """Apply a rule; what it refuses is left to the other one, if there is one."""
+    if otherwise is None or lower is otherwise:
+        return lower(ctx.build, *args, **keywords)
+    try:
+        with ctx.build.attempt():
+            return lower(ctx.build, *args, **keywords)
+    except CompileError as refusal:
+        try:
+            return otherwise(ctx.build, *args, **keywords)
+        except CompileError:
+            raise refusal from None
+
+
+def _looked_at(ctx: Lowering, entry: RuleEntry, operand: Operand) -> Operand:
+    """An operand as a rule takes it: lists without identity, those of any length as NumPy makes arrays of them."""
+    plain = resolved(ctx, operand)
+    if not isinstance(plain, Growing):
+        return plain
+    if not entry.name.startswith(("numpy.", "ndarray.")):
+        raise ctx.build.error("E116", f"{entry.name} of a list of any length is not compiled", "make it an array")
+    return as_array(ctx, plain)
 
 
 def _call_method(
     ctx: Lowering, node: ast.Call, owner: Operand, name: str, args: list[Operand], keywords: dict[str, Operand]
 ) -> Operand:
+    if isinstance(owner, Tuple) and owner.cls is not None and name == "_replace" and not args:
+        fields = named_fields(owner.cls) or ()
+        if not keywords.keys() - set(fields):
+            items = zip(fields, owner.items, strict=True)
+            return Tuple(tuple(keywords.get(field, item) for field, item in items), cls=owner.cls)
     families: dict[type, str] = {Array: "ndarray", Scalar: "scalar", Static: "ufunc"}
     family = families.get(type(owner), "")
     entry = rule_named(f"{family}.{name}")
@@ -182,6 +298,8 @@ def is_inlined_call(ctx: Lowering, node: ast.expr) -> bool:
 
 def lower_inlined(ctx: Lowering, node: ast.Call) -> Operand:
     """The call of a Python function, lowered in place."""
+    if is_local_name(node):
+        return _local(ctx, node)
     with ctx.at(node):
         operand = lower_expression(ctx, node.func)
         if isinstance(operand, Static) and not is_python_function(operand.value):
@@ -202,10 +320,11 @@ def lower_inlined(ctx: Lowering, node: ast.Call) -> Operand:
 
 def _inline(ctx: Lowering, callee: Callee, env: dict[str, Operand]) -> Operand:
     caller = ctx.activation
-    attributes = {key: operand for key, operand in caller.env.items() if _is_attribute(key)}
-    activation = activate(ctx, callee, {**env, **attributes})
-    statement = caller.after[caller.path] - _targets(caller)
-    caller.frame = ctx.frame(caller, statement)
+    given = {name: kept(ctx, operand) for name, operand in env.items()}
+    attributes = {key: operand for key, operand in caller.env.items() if _travels(key)}
+    activation = activate(ctx, callee, {**given, **attributes})
+    caller.waiting = caller.after[caller.path] - _targets(caller)
+    caller.frame = ctx.frame(caller, caller.waiting)
     ctx.activations.append(activation)
     try:
         result = _straight(ctx, activation) if _is_straight(activation.tree) else _looped(ctx, activation)
@@ -213,14 +332,15 @@ def _inline(ctx: Lowering, callee: Callee, env: dict[str, Operand]) -> Operand:
         ctx.activations.pop()
         caller.frame = None
     for key, operand in activation.env.items():
-        if _is_attribute(key):
+        if _travels(key):
             caller.env[key] = operand
     ctx.build.dirty = True
     return result
 
 
-def _is_attribute(key: str) -> bool:
-    return key.startswith("@") and key[1].isdigit()
+def _travels(key: str) -> bool:
+    """Whether a key stands for something all calls see: an attribute, or what is in a list or dict."""
+    return is_object(key) or (key.startswith("@") and key[1].isdigit())
 
 
 def _targets(caller: Activation) -> frozenset[str]:
@@ -262,7 +382,7 @@ def _looped(ctx: Lowering, activation: Activation) -> Operand:
     def make(carries: tuple[Carry, ...], region: Region) -> None:
         build.emit(While(carries=carries, body=region, id=build.new_id(), span=build.span))
 
-    names = [RESULT, *sorted(key for key in activation.env if _is_attribute(key))]
+    names = [RESULT, *sorted(key for key in activation.env if _travels(key))]
     lower_carried(ctx, names, body, make, is_call=True)
     return activation.env[RESULT]
 

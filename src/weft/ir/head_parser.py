@@ -64,7 +64,7 @@ def _arg(source: Source) -> ArgSpec:
             fields["written"] = True
         elif source.accept("same", "as"):
             fields["same_as"] = source.integer()
-        elif source.token.text in ("ones", "length", "order"):
+        elif source.token.text in ("ones", "length", "order", "repeated"):
             word = source.word("a field")
             fields[word] = source.integer()
         elif source.accept("value"):
@@ -124,7 +124,8 @@ def _writeback(source: Source, head: Head) -> None:
 def _warning(source: Source, head: Head) -> None:
     operation = source.string()
     source.expect("line")
-    head.warn_sites.append(WarnSite(operation, source.integer()))
+    line = source.integer()
+    head.warn_sites.append(WarnSite(operation, line, source.string() if source.accept("modes") else ""))
 
 
 def _array(source: Source, _: Head) -> None:

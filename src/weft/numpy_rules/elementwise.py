@@ -10,6 +10,7 @@ down a second time.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -28,7 +29,7 @@ _PYTHON_TYPES: dict[DType, type | np.dtype[Any]] = {
     DType.BOOL: np.dtype(bool), DType.INT64: int, DType.FLOAT64: float, DType.COMPLEX128: complex,
 }  # fmt: skip
 _ONE = const_index(1)
-_NARROWER = {DType.FLOAT64: "iu", DType.COMPLEX128: "iuf"}  # kinds that a Python number of this type is too wide for
+_KINDS = "biufc"  # a Python number of an earlier kind becomes one of a later one
 _OVERFLOWING = ("add", "subtract", "multiply", "negative", "absolute")
 
 
@@ -40,9 +41,13 @@ def apply_ufunc(
     out: Array | None = None,
     dtype: DType | None = None,
     operator: bool = False,
+    where: Array | None = None,
     words: str = "",
 ) -> Operand:
-    """`np.name(*operands, out=out, dtype=dtype)`; `words`: what warnings are about, if not that."""
+    """`np.name(*operands, out=out, dtype=dtype, where=where)`; `where` is a mask, and needs an `out`.
+
+    `words` is what warnings call it, where that is not its name.
+    """
     parts = [part for part in operands if isinstance(part, Scalar | Array)]
     if len(parts) != len(operands):
         raise build.error("E210", f"np.{name} is not compiled for this kind of operand", "pass arrays or numbers")
@@ -58,9 +63,24 @@ def apply_ufunc(
         if not guard_fits(build, part, target):
             return Never()
     if out is None and all(isinstance(part, Scalar) or part.rank == 0 for part in parts):
-        lone = operator and not any(isinstance(part, Array) for part in parts)
-        return _scalar(build, name, parts, loop, lone=lone and _stays_scalar(parts), words=words or name)
-    return _array(build, name, parts, loop, out, words or name)
+        return _scalar(build, name, parts, loop, words or name, lone=operator and _is_scalar_math(parts))
+    return _array(build, name, parts, loop, out, words or name, where)
+
+
+def _is_scalar_math(parts: Sequence[Scalar | Array]) -> bool:
+    """Whether NumPy has an operator of its own for these scalars; else it goes through the ufunc, and warns as that.
+
+    It has where one of the types holds the other; bool has none, unless it stands on the right of another.
+    """
+    scalars = [part.type for part in parts if isinstance(part, Scalar)]
+    if len(scalars) < len(parts):
+        return False
+    own = [type_.dtype for type_ in scalars if not type_.python]
+    if own[0] is DType.BOOL and (scalars[0].dtype is DType.BOOL or len(own) < len(parts)):
+        return False
+    if len(own) == 2:
+        return np.promote_types(own[0].numpy, own[1].numpy) in (own[0].numpy, own[1].numpy)
+    return all(_KINDS.index(type_.dtype.kind) <= _KINDS.index(own[0].kind) for type_ in scalars if type_.python)
 
 
 @lru_cache(maxsize=1024)
@@ -183,33 +203,19 @@ def scalar_expr(build: Builder, operand: Scalar | Array) -> Expr:
 
 
 def _scalar(
-    build: Builder, name: str, parts: Sequence[Scalar | Array], loop: Sequence[DType], *, lone: bool, words: str
+    build: Builder, name: str, parts: Sequence[Scalar | Array], loop: Sequence[DType], words: str, *, lone: bool
 ) -> Operand:
     """An operation that gives a NumPy scalar; `lone`: an operator on NumPy scalars, which warns in words of its own."""
     given = [scalar_expr(build, part) for part in parts]
     args = [cast(narrowed(build, expr, target), target) for expr, target in zip(given, loop, strict=False)]
-    expr = _operation(name, args, loop[-1])
+    expr = operation(name, args, loop[-1])
     overflows = lone and name in _OVERFLOWING and loop[0].kind in "iu"
-    words = f"scalar {words}" if lone else words
-    warn = build.warn_site(words) if overflows or _may_warn(name, loop) else -1
+    warn = build.warn_site(f"scalar {words}" if lone else words) if overflows or may_warn(name, loop) else -1
     return Scalar(build.let(expr, name[:3], warn=warn))
 
 
-def _stays_scalar(parts: Sequence[Scalar | Array]) -> bool:
-    """Whether NumPy computes with its scalars; its bools, and a common type that is neither's, go the way of arrays."""
-    own = next((part for part in parts if isinstance(part, Scalar) and not part.type.python), None)
-    if own is None or own.type.dtype is DType.BOOL:
-        return False
-    given = [part.type for part in parts if isinstance(part, Scalar)]
-    if any(
-        type_.python and type_.dtype.kind in "fc" and own.type.dtype.kind in _NARROWER[type_.dtype] for type_ in given
-    ):
-        return False
-    dtypes = [type_.dtype.numpy for type_ in given if not type_.python]
-    return np.result_type(*dtypes) in dtypes
-
-
-def _operation(name: str, args: Sequence[Expr], result: DType) -> Expr:
+def operation(name: str, args: Sequence[Expr], result: DType) -> Expr:
+    """The ufunc on operands of the types its loop takes."""
     if name == "absolute" and result.kind == "u":
         return args[0]
     if len(args) == 2 and {args[0].type.dtype, args[1].type.dtype} == {DType.INT64, DType.UINT64}:
@@ -234,7 +240,8 @@ def _mixed_comparison(name: str, left: Expr, right: Expr) -> Expr:
     return op("logical_and", (op("logical_not", (negative,), NP_BOOL), both), NP_BOOL)
 
 
-def _may_warn(name: str, loop: Sequence[DType]) -> bool:
+def may_warn(name: str, loop: Sequence[DType]) -> bool:
+    """Whether a loop of these types can give a RuntimeWarning."""
     if loop[0].kind in "fc":
         return bool(OPS[name].warns)
     return name in ("floor_divide", "remainder", "divide", "fmod", "reciprocal") and loop[0].kind in "iu"
@@ -247,18 +254,22 @@ def _array(
     loop: Sequence[DType],
     out: Array | None,
     words: str,
+    where: Array | None = None,
 ) -> Operand:
     """An array operation."""
     parts = [
         Scalar(narrowed(build, part.expr, target)) if isinstance(part, Scalar) else part
         for part, target in zip(parts, loop, strict=False)
     ]
-    shape = broadcast_shapes(build, [part.shape for part in parts if isinstance(part, Array)])
-    warn = build.warn_site(words) if _may_warn(name, loop) else -1
+    masks = [] if where is None else [where]
+    shape = broadcast_shapes(build, [part.shape for part in (*parts, *masks) if isinstance(part, Array)])
+    warn = build.warn_site(words) if may_warn(name, loop) else -1
 
     def body(args: Sequence[Expr]) -> Expr:
-        casted = [cast(arg, target) for arg, target in zip(args, loop, strict=False)]
-        return _operation(name, casted, loop[-1])
+        casted = [cast(arg, target) for arg, target in zip(args[: len(parts)], loop, strict=False)]
+        if where is not None:
+            casted = [_where_true(name, args[-1], arg) for arg in casted]
+        return operation(name, casted, loop[-1])
 
     if out is None:
         return map_elements(build, parts, shape, loop[-1], body, name=name, warn=warn)
@@ -267,10 +278,18 @@ def _array(
     if out.rank < len(shape):
         return build.leave("non-broadcastable output operand")
     broadcast_to(build, View("", shape, ()), out.shape)
-    result = map_elements(build, parts, out.shape, loop[-1], body, name=name, warn=warn)
-    assert isinstance(result, Array)
-    store(build, out, result, words)
+    result = map_elements(build, (*parts, *masks), out.shape, loop[-1], body, name=name, warn=warn)
+    if where is None:
+        store(build, out, result, words)
+    else:
+        store_where(build, out, where, result)
     return out
+
+
+def _where_true(name: str, mask: Expr, operand: Expr) -> Expr:
+    """The operand where the mask is true, elsewhere a number for which nothing warns."""
+    harmless = cast(const_index(0 if name == "arctanh" else 1), operand.type.dtype)
+    return op("select", (mask, operand, harmless), operand.type)
 
 
 def map_elements(
@@ -389,6 +408,21 @@ def store(build: Builder, target: Array, value: Scalar | Array, words: str = "ca
     if isinstance(value, Array):
         build.use_site()  # a later pass may need memory here, where the two overlap
     node = _assignment(build, target, value, words)
+    build.mark_written(target.view.container)
+    build.emit(node)
+
+
+def store_where(build: Builder, target: Array, mask: Array, value: Scalar | Array) -> None:
+    """`target[mask] = value[mask]` with the mask and the value broadcast to the target."""
+    refuse_readonly(build, target)
+    build.use_site()  # a later pass may need memory here
+    old, chosen = build.value("x", ScalarType(target.dtype)), build.value("m", NP_BOOL)
+    plain = _assignment(build, target, value)
+    node = replace(
+        plain,
+        inputs=(*plain.inputs, (old, target.view), (chosen, broadcast_to(build, mask.view, target.shape))),
+        expr=op("select", (chosen, plain.expr, old), old.type),
+    )
     build.mark_written(target.view.container)
     build.emit(node)
 

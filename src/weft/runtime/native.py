@@ -11,6 +11,7 @@ import functools
 import hashlib
 import os
 import sys
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -21,6 +22,7 @@ from weft.runtime.cache import Cache, Entry
 from weft.runtime.files import NATIVE_DIRECTORY
 from weft.runtime.threads import default_threads
 from weft.support.abi import ABI_VERSION, DTYPES, KernelInfo
+from weft.support.absent import NoValue
 from weft.support.errors import WeftError
 
 if TYPE_CHECKING:
@@ -45,7 +47,7 @@ class _Marker:
         return self._name
 
 
-UNBOUND: Final = _Marker("<unbound>")  # a name without a value, in what exits hand over
+UNBOUND: Final = NoValue  # a name without a value, in what exits hand over
 MISSING: Final = _Marker("<missing>")  # a parameter without a default
 
 
@@ -160,7 +162,23 @@ def _configuration() -> tuple[Any, ...]:
         Context().run(variable.get),
         UNBOUND,
         MISSING,
+        np,
+        vars(warnings),
+        "filters",
+        filters_may_raise,
     )
+
+
+def filters_may_raise() -> bool:
+    """Whether the filters of `warnings` may make an exception of a RuntimeWarning: Python must run the program then."""
+    for action, message, category, module, line in warnings.filters:
+        if not issubclass(RuntimeWarning, category):
+            continue
+        if action == "error":
+            return True
+        if message is None and module is None and not line:
+            return False
+    return False
 
 
 def _self_test(native: Native) -> None:
