@@ -60,6 +60,16 @@ def floats_stored_in_smaller_complex_numbers_warn(a, b):
     a[...] = b
 
 
+@FOUND.add(lambda: (np.arange(8.0).reshape(4, 2)[:, ::-1],))
+def a_gather_from_what_is_swapped_with_it(b):
+    v = b
+    w = b
+    for _ in range(3):
+        w = v[np.arange(1)]
+        v, w = w, v
+    return v, w
+
+
 # ---- still different ------------------------------------------------------------------------------------------------
 
 
