@@ -14,7 +14,7 @@ from tests.fuzz.arguments import make_arguments
 from tests.fuzz.faults import FAULTS
 from tests.fuzz.generator import make_case
 from tests.fuzz.reporting import report_finding
-from tests.fuzz.running import check_cases
+from tests.fuzz.running import Build, check_cases
 from tests.fuzz.shrinking import shrink
 from tests.fuzz.workers import check_many, check_numbers
 
@@ -24,7 +24,7 @@ SEED = 7  # that of test_faults.py: what is found there is not found without the
 
 @pytest.mark.parametrize("first", range(0, 150, 50))
 def test_random_programs_do_what_python_does(first: int) -> None:
-    tally = check_numbers(SEED, range(first, first + 50), 0)
+    tally = check_numbers(SEED, range(first, first + 50), Build(pieces=first == 50))
     told = [f"{finding.case.number}: {finding.text}\n{finding.case.source}" for finding in tally.findings]
     assert not told, "\n".join(told)
     assert sum(tally.refused.values()) <= 5, tally.refused
@@ -100,7 +100,7 @@ def test_what_is_found_is_made_small(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_processes_share_the_work() -> None:
-    alone = check_numbers(11, range(8), 0)
+    alone = check_numbers(11, range(8))
     together = check_many(11, 8, 1, lambda tally: None)
     assert together.programs == 8
     assert together.native == alone.native
