@@ -21,10 +21,11 @@ from weft.frontend.context import Activation, LoopFrame, Lowering
 from weft.frontend.cutting import is_local_name
 from weft.frontend.expressions import lower_expression
 from weft.frontend.growing import as_array
-from weft.frontend.heap import contents, is_object, kept, new_number, resolved
+from weft.frontend.heap import contents, is_object, kept, mentions, new_number, resolved
 from weft.frontend.hints import function_hint, method_hint
 from weft.frontend.inputs import static_operand
 from weft.frontend.iteration import length, range_call
+from weft.frontend.keys import kept_key
 from weft.frontend.liveness import statement_at
 from weft.frontend.objects import call_method, fixed_items
 from weft.frontend.python_calls import python_call
@@ -123,7 +124,7 @@ def _call_static(
 ) -> Operand:
     if target is slice and 1 <= len(args) <= 3 and not keywords:
         none = Static(None)
-        return Slice(none, args[0], none) if len(args) == 1 else Slice(*args, *[none] * (3 - len(args)))
+        return kept_key(Slice(none, args[0], none) if len(args) == 1 else Slice(*args, *[none] * (3 - len(args))))
     special = _iteration_call(ctx, target, args, keywords)
     if special is not None:
         return special
@@ -193,7 +194,7 @@ def _default(ctx: Lowering, name: str, value: Any) -> Operand:
 def _full_name(target: Any) -> str:
     module = getattr(target, "__module__", None) or type(target).__module__
     name = getattr(target, "__qualname__", None) or getattr(target, "__name__", None) or type(target).__name__
-    if getattr(np, name, None) is target:
+    if vars(np).get(name) is target:
         return f"numpy.{name}"
     public = [part for part in str(module).split(".") if not part.startswith("_")]
     return ".".join([*public, name])
@@ -269,6 +270,8 @@ def _lowered(
 def _looked_at(ctx: Lowering, entry: RuleEntry, operand: Operand) -> Operand:
     """An operand as a rule takes it: lists without identity, those of any length as NumPy makes arrays of them."""
     plain = resolved(ctx, operand)
+    if entry.name.startswith("builtins.") and mentions(contents(ctx, operand)):
+        raise ctx.build.error("E116", f"{entry.name} of lists inside of others is not compiled", "write a loop")
     if not isinstance(plain, Growing):
         return plain
     if not entry.name.startswith(("numpy.", "ndarray.")):
