@@ -31,6 +31,7 @@ from weft.numpy_rules.classes import class_of
 from weft.numpy_rules.elementwise import apply_ufunc
 from weft.numpy_rules.flat import read_flat
 from weft.numpy_rules.gathering import read_item
+from weft.numpy_rules.index_makers import made_by_index
 from weft.numpy_rules.scalars import int_expr, is_python_scalar, negate, python_binary, python_unary, truth
 from weft.numpy_rules.values import (
     Array,
@@ -510,7 +511,7 @@ def _subscript_plain(ctx: Lowering, owner: Operand, key: Operand) -> Operand:
             cut = slice_of(ctx, key)
             return _evaluated(ctx, lambda: text[cut])  # type: ignore[index]
         case _:
-            raise ctx.build.error("E108", "this object cannot be indexed in compiled code", "use an array or a tuple")
+            return made_by_index(ctx.build, owner, resolved(ctx, key))
 
 
 def _attribute(ctx: Lowering, node: ast.Attribute) -> Operand:
