@@ -411,3 +411,20 @@ def lists_of_numbers(a, x, v):
 def lists_that_do_not_fit(a):
     a[0] = 1
     a[:2] = [[1, 2], [3]]
+
+
+@TABLE.add(
+    lambda: (f8(6), at(1, 1, 3)), lambda: (i8(6) % 5, at(1, 1, 3)), lambda: (f4(6), at(1, 1, 3)), need="compiled"
+)
+def powers(a, idx):
+    b = a * 1
+    b **= 2
+    a[idx] **= 2
+    a[a > 0] **= 2
+    a[a > 100] **= 1
+    a[a < 0] **= 0.5
+
+
+@TABLE.add(lambda: (f8(3, 3), at(0, 1), f8(3, 3)), need="right")
+def product_in_place(A, idx, B):
+    A[idx] @= B

@@ -19,7 +19,7 @@ import numpy as np
 from weft.ir.dtypes import NP_BOOL, DType, ScalarType, dtype_of
 from weft.ir.exprs import Const, Expr, Index, Value, const, const_index, index, op
 from weft.ir.nodes import Elementwise, Reduce, View
-from weft.ir.ops import OPS
+from weft.ir.ops import OPS, narrows
 from weft.numpy_rules.builder import Builder
 from weft.numpy_rules.memory_order import OrderRule, iteration_order
 from weft.numpy_rules.values import Array, Never, Operand, Scalar
@@ -81,6 +81,19 @@ def _is_scalar_math(parts: Sequence[Scalar | Array]) -> bool:
     if len(own) == 2:
         return np.promote_types(own[0].numpy, own[1].numpy) in (own[0].numpy, own[1].numpy)
     return all(_KINDS.index(type_.dtype.kind) <= _KINDS.index(own[0].kind) for type_ in scalars if type_.python)
+
+
+def operator_ufunc(name: str, left: Operand, right: Operand) -> tuple[str, tuple[Operand, ...]]:
+    """The ufunc that an operator of arrays calls: `a ** 2` and the like take fast paths, which give other bits."""
+    if name != "power" or not isinstance(left, Array) or not isinstance(right, Scalar) or not right.type.python:
+        return name, (left, right)
+    literal = right.expr.value if isinstance(right.expr, Const) else getattr(right.expr, "constant", None)
+    fast = {2: "square", 1: "positive", -1: "reciprocal", 0.5: "sqrt"}
+    if isinstance(literal, int | float) and literal in fast and left.dtype.kind in "fc":
+        return fast[literal], (left,)
+    if literal == 2 and isinstance(literal, int) and left.dtype.kind in "iu":
+        return "square", (left,)
+    return name, (left, right)
 
 
 @lru_cache(maxsize=1024)
@@ -187,7 +200,7 @@ def narrowed(build: Builder, expr: Expr, dtype: DType) -> Expr:
     In any other type it stays as it is.
     """
     source = expr.type.dtype
-    if source.kind not in "fc" or dtype.kind not in "fc" or dtype.itemsize >= source.itemsize:
+    if not narrows(source, dtype):
         return expr
     made = cast(expr, dtype)
     if isinstance(made, Const) and isinstance(expr, Const) and np.isfinite(made.value) == np.isfinite(expr.value):
@@ -459,8 +472,7 @@ def _assignment(build: Builder, target: Array, value: Scalar | Array, words: str
 
 
 def _cast_warns(source: DType, target: DType) -> bool:
-    narrowing = source.kind in "fc" and target.kind in "fc" and target.itemsize < source.itemsize
-    return narrowing or (source.kind in "fc" and target.kind in "iu")
+    return narrows(source, target) or (source.kind in "fc" and target.kind in "iu")
 
 
 def fill(build: Builder, shape: tuple[Index, ...], dtype: DType, value: Expr, name: str = "t") -> Array:
