@@ -414,12 +414,8 @@ def _emit_leaving(out: _Emitter, node: Yield | Continue | Break | Return | Site 
             if depth:
                 out.line(f"loops_to_leave = {depth}")
             out.line("break")
-        case Return(value=value, writebacks=writebacks):
-            text = out.bundle(value)
-            text = f"{text}, {out.bundle(Pack(writebacks))}" if out.program.writebacks else text
-            if _MADE in text:
-                out.line("made = {}")
-            out.line(f"return {text}")
+        case Return():
+            _emit_return(out, node)
         case Site():
             frames = ", ".join(out.frame(frame) for frame in node.frames)
             out.sites[node.number] = f"[{frames}], {out.bundle(Pack(node.writebacks))}"
@@ -429,6 +425,14 @@ def _emit_leaving(out: _Emitter, node: Yield | Continue | Break | Return | Site 
                 if _MADE in out.sites[site]:
                     out.line("made = {}")
                 out.line(f"raise {out.helper('GuardFailed')}({site}, {reason!r}, {out.sites[site]})")
+
+
+def _emit_return(out: _Emitter, node: Return) -> None:
+    text = out.bundle(node.value)
+    text = f"{text}, {out.bundle(Pack(node.writebacks))}" if out.program.writebacks else text
+    if _MADE in text:
+        out.line("made = {}")
+    out.line(f"return {text}")
 
 
 def _once(share: int, text: str) -> str:

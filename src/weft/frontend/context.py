@@ -220,6 +220,18 @@ class Lowering:
                 return SlotObject(slot) if slot >= 0 else Constant(self.constant(value))
             case Instance(slot=slot):
                 return SlotObject(slot)
+            case Tuple() | Dict() | Growing() | Ref():
+                return self._bundle_items(operand, name)
+            case Either(tag=tag, items=items):
+                return Choice(tag, tuple(self.bundle(item, name) for item in items))
+            case Unbound() | Never():
+                return Missing()
+            case _:
+                kind = type(operand).__name__.lower()
+                raise self.build.error("E230", f"a {kind} cannot be kept in a variable or returned here")
+
+    def _bundle_items(self, operand: Tuple | Dict | Growing | Ref, name: str) -> Bundle:
+        match operand:
             case Tuple(items=items, is_list=is_list, cls=cls):
                 number = -1 if cls is None else self.constant(cls)
                 return Pack(tuple(self.bundle(item, name) for item in items), is_list, cls=number)
@@ -231,13 +243,6 @@ class Lowering:
                 return Listed(replace(buffer.view, shape=(count,)), type_)
             case Ref():
                 return bundle_object(self, operand, name)
-            case Either(tag=tag, items=items):
-                return Choice(tag, tuple(self.bundle(item, name) for item in items))
-            case Unbound() | Never():
-                return Missing()
-            case _:
-                kind = type(operand).__name__.lower()
-                raise self.build.error("E230", f"a {kind} cannot be kept in a variable or returned here")
 
     def constant(self, value: object) -> int:
         """The number of a Python object among the program's constants."""

@@ -124,27 +124,35 @@ def _binary_plain(ctx: Lowering, name: str, left: Operand, right: Operand) -> Op
             return python_binary(ctx.build, name, left, right)
     if isinstance(left, Scalar | Array) and isinstance(right, Scalar | Array):
         return _numpy_binary(ctx, name, left, right)
-    if isinstance(left, Tuple) and isinstance(right, Tuple) and name == "add" and left.is_list == right.is_list:
-        return Tuple(left.items + right.items, left.is_list)
-    if isinstance(left, Tuple) and isinstance(right, Tuple) and name in ("equal", "not_equal"):
-        return _equal_tuples(ctx, name, left, right)
     if name in ("equal", "not_equal") and _never_equal(left, right):
         return Scalar(const(name == "not_equal", PY_BOOL))
     if isinstance(left, Static) and isinstance(right, Static) and name in _PYTHON_OPERATORS:
         return _evaluated(ctx, lambda: _PYTHON_OPERATORS[name](left.value, right.value))
-    if isinstance(left, Tuple) and name == "multiply" and isinstance(right, Scalar):
-        count = right.expr
-        repeat = getattr(count, "constant", None)
-        if isinstance(repeat, int):
+    result = _sequence_binary(ctx, name, left, right)
+    if result is not None:
+        return result
+    raise ctx.build.error("E102", f"'{name}' is not compiled for these operands", "use arrays and numbers")
+
+
+def _sequence_binary(ctx: Lowering, name: str, left: Operand, right: Operand) -> Operand | None:
+    """Where one operand is a tuple or list; None where that is not compiled."""
+    match left, right:
+        case Tuple(), Tuple() if name == "add" and left.is_list == right.is_list:
+            return Tuple(left.items + right.items, left.is_list)
+        case Tuple(), Tuple() if name in ("equal", "not_equal"):
+            return _equal_tuples(ctx, name, left, right)
+        case Tuple(), Scalar() if name == "multiply" and is_constant_int(right):
+            repeat = static_int(ctx, right) or 0
             items = tuple(kept(ctx, item) for item in left.items) if repeat > 1 else left.items
             return Tuple(items * repeat, left.is_list)
-    if isinstance(right, Tuple) and name == "multiply" and isinstance(left, Scalar):
-        return _binary_plain(ctx, name, right, left)
-    if isinstance(left, Array) and isinstance(right, Tuple):
-        return _binary_plain(ctx, name, left, _listed_array(ctx, right))
-    if isinstance(left, Tuple) and isinstance(right, Array):
-        return _binary_plain(ctx, name, _listed_array(ctx, left), right)
-    raise ctx.build.error("E102", f"'{name}' is not compiled for these operands", "use arrays and numbers")
+        case Scalar(), Tuple() if name == "multiply":
+            return _sequence_binary(ctx, name, right, left)
+        case Array(), Tuple():
+            return _binary_plain(ctx, name, left, _listed_array(ctx, right))
+        case Tuple(), Array():
+            return _binary_plain(ctx, name, _listed_array(ctx, left), right)
+        case _:
+            return None
 
 
 def _never_equal(left: Operand, right: Operand) -> bool:
@@ -416,8 +424,6 @@ def subscript(ctx: Lowering, owner: Operand, key: Operand) -> Operand:
 
 
 def _subscript_plain(ctx: Lowering, owner: Operand, key: Operand) -> Operand:
-    from weft.frontend.iteration import is_weft_map, map_domain
-
     match owner:
         case Array():
             return read_item(ctx.build, owner, resolved(ctx, key))
@@ -427,21 +433,33 @@ def _subscript_plain(ctx: Lowering, owner: Operand, key: Operand) -> Operand:
             return dict_item(ctx, owner, key)
         case Growing():
             return read_list_item(ctx, owner, key)
-        case Static(value=value) if is_weft_map(value):
-            return map_domain(ctx, key)
-        case Static(value=value) if value is np.s_:
-            return key
+        case Static():
+            return _subscript_static(ctx, owner, key)
         case Never():
             return owner
-        case Static(value=value) if isinstance(key, Static):
-            return _evaluated(ctx, lambda: value[key.value])
-        case Static(value=str(text)) if is_constant_int(key):
-            return _evaluated(ctx, lambda: text[static_int(ctx, key) or 0])
-        case Static(value=str(text)) if isinstance(key, Slice):
-            cut = slice_of(ctx, key)
-            return _evaluated(ctx, lambda: text[cut])  # type: ignore[index]
         case _:
             raise ctx.build.error("E108", "this object cannot be indexed in compiled code", "use an array or a tuple")
+
+
+def _subscript_static(ctx: Lowering, owner: Static, key: Operand) -> Operand:
+    from weft.frontend.iteration import is_weft_map, map_domain
+
+    value, known = owner.value, False
+    place: Any = None
+    if is_weft_map(value):
+        return map_domain(ctx, key)
+    if value is np.s_:
+        return key
+    if isinstance(key, Static):
+        known, place = True, key.value
+    elif isinstance(value, str) and is_constant_int(key):
+        known, place = True, static_int(ctx, key)
+    elif isinstance(value, str) and isinstance(key, Slice):
+        place = slice_of(ctx, key)
+        known = place is not None
+    if not known:
+        raise ctx.build.error("E108", "this object cannot be indexed in compiled code", "use an array or a tuple")
+    return _evaluated(ctx, lambda: value[place])
 
 
 def _attribute(ctx: Lowering, node: ast.Attribute) -> Operand:

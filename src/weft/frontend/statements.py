@@ -167,18 +167,23 @@ def _simple(ctx: Lowering, stmt: ast.stmt) -> bool:
         case ast.Raise():
             ctx.build.leave("raise")
             return unreachable(ctx)
+        case _:
+            return _other(ctx, stmt)
+
+
+def _other(ctx: Lowering, stmt: ast.stmt) -> bool:
+    from weft.frontend.blocks import lower_import
+
+    match stmt:
         case ast.FunctionDef(name=name):
             ctx.env[name] = nested_function(ctx, stmt)
-            return True
         case ast.Delete():
             return _delete(ctx, stmt)
         case ast.Import() | ast.ImportFrom():
-            from weft.frontend.blocks import lower_import
-
             lower_import(ctx, stmt)
-            return True
         case _:
             raise _not_compiled(ctx, stmt)
+    return True
 
 
 def _not_compiled(ctx: Lowering, stmt: ast.stmt) -> CompileError:

@@ -416,6 +416,14 @@ def _recipe_to_json(recipe: Recipe) -> list[Any]:
             return ["unbound"]
 
 
+def _sequence_from_json(kind: str, rest: list[Any]) -> Sequence:
+    if kind == "shared":
+        return _sequence_from_json(rest[1][0], rest[1][1:])._replace(share=rest[0])
+    if kind == "named":
+        return Sequence(tuple(map(_recipe_from_json, rest[1:])), cls=rest[0])
+    return Sequence(tuple(map(_recipe_from_json, rest)), is_list=kind == "list", is_dict=kind == "dict")
+
+
 def _recipe_from_json(data: list[Any]) -> Recipe:
     rest = data[1:]
     match data[0]:
@@ -427,14 +435,8 @@ def _recipe_from_json(data: list[Any]) -> Recipe:
             return Scalar(*rest)
         case "array":
             return Array(*rest)
-        case "named":
-            return Sequence(tuple(map(_recipe_from_json, rest[1:])), cls=rest[0])
-        case "tuple" | "list" | "dict":
-            return Sequence(tuple(map(_recipe_from_json, rest)), data[0] == "list", data[0] == "dict")
-        case "shared":
-            inner = _recipe_from_json(rest[1])
-            assert isinstance(inner, Sequence)
-            return inner._replace(share=rest[0])
+        case "named" | "tuple" | "list" | "dict" | "shared":
+            return _sequence_from_json(data[0], rest)
         case "list of":
             return ListOf(*rest)
         case "union":
