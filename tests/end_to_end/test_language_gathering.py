@@ -254,3 +254,106 @@ def int_or_numpy_int(a, idx, i):
         a[x] = a[x] * 2
         x = idx[k]
     return found, a[x]
+
+
+@TABLE.add(
+    lambda: (f8(4, 6), f8(3, 4, 5)), lambda: (f8(4, 4), f8(3, 4, 3)), lambda: (f8(3, 4), f8(2, 4, 3)), need="compiled"
+)
+def lines_that_are_views_or_copies(A, B):
+    found = (
+        (A[1:].ravel(), A[:, 1:3].ravel(), A[::2].ravel(), A[:, ::-1].ravel(), A[0, ::2].ravel()),
+        (B[1:].reshape(-1), B[1:, :, :].ravel(), B[:, 1:].reshape(-1), B[1].ravel(), B[0, 1:].reshape(-1)),
+        (B[1:].reshape(-1, 2) if B.size % 2 == 0 else B[1:].ravel(), A[1:3].reshape(2, 2, -1)),
+    )
+    A += 1
+    found[0][0][:] *= 2
+    found[1][3][0] = 7
+    return found
+
+
+@TABLE.add(lambda: (f8(12), 3), lambda: (f8(12), 5), lambda: (f8(2, 6), 4), need="compiled")
+def new_shapes(a, n):
+    b = a * 2
+    b.shape = (n, -1)
+    c = b[0]
+    b[0, 0] = 7
+    d = np.zeros(12)
+    d[3] = 1
+    d.shape = 3, 4
+    d[1, 1] = 5
+    return b, c, d
+
+
+@TABLE.add(lambda: (f8(12),), need="right")
+def new_shape_of_an_argument(a):
+    a.shape = (3, 4)
+
+
+@TABLE.add(lambda: (f8(12),), need="right")
+def new_shape_of_two_names(a):
+    b = a + 1
+    c = b
+    pair = (b, 1)
+    b.shape = (3, 4)
+    return b, c, pair
+
+
+@TABLE.add(lambda: (f8(12), 3), need="right")
+def new_shape_in_a_loop(a, n):
+    b = a + 1
+    for k in range(n):
+        b.shape = (n, 4) if k % 2 else (4, n)
+        b[k, 1] = k
+    return b
+
+
+@TABLE.add(lambda: (f8(12), True), lambda: (f8(12), False))
+def new_shape_in_a_branch(a, flag):
+    b = a + 1
+    if flag:
+        b.shape = (3, 4)
+    else:
+        b.shape = (4, 3)
+    return b
+
+
+# ---------------------------------------------------------------- keys with names
+
+
+@TABLE.add(lambda: (f8(6), 3), lambda: (f8(6), -7))
+def lists_with_names(a, n):
+    idx = [0, 2]
+    b = a[idx]
+    idx.append(n)
+    c = a[idx]
+    a[idx] = [1, 2, 3]
+    a[idx] += 1
+    return b, c
+
+
+@TABLE.add(lambda: (f8(6), 5), lambda: (-abs(f8(6)) - 1, 5))
+def lists_that_grow(a, n):
+    found = []
+    for i in range(n):
+        if a[i] > 0:
+            found.append(i)
+    a[found] += 1
+    return a[found], found
+
+
+@TABLE.add(lambda: (f8(6), f8(6, 6), 2), lambda: (f8(6), f8(6, 6), 7), need="compiled")
+def other_keys(a, A, n):
+    key = (0, slice(1, 3))
+    part = np.s_[1:3]
+    np.add.at(A, (part, [0, 0]), 1)
+    return A[key], A[part, 0], a[part], a[range(n)], a[[i for i in range(n)]], A[range(4, 0, -2), 1], A[slice(n), [0]]
+
+
+@TABLE.add(lambda: (f8(6),), lambda: (-abs(f8(6)) - 1,))
+def positions_that_are_found(a):
+    (found,) = np.where(a > 0)
+    for i in found:
+        a[i] = 0
+    if len(found) > 1:
+        a[found[0] : found[1]] = 5
+    return len(found), a[found].sum()

@@ -353,3 +353,78 @@ def through_a_choice(a, b, idx, flag):
     x[idx] = a[:3]
     x[x > 2] = 0
     return x[idx]
+
+
+# ---------------------------------------------------------------- flat
+
+
+@TABLE.add(
+    lambda: (f8(3, 4), 5, at(1, 1, -1), f8(2)),
+    lambda: (np.asfortranarray(f8(3, 4)), -12, at(1, 1, -1), f8(7)),
+    lambda: (f8(3, 4), 12, at(1, 1, -1), f8(2)),
+    lambda: (f8(6, 4)[::2], 3, at(1, 12), f8(2)),
+)
+def flat(A, i, idx, v):
+    found = A.flat[i], A.flat[2:5], A.flat[idx], A.flat[[0, 3]], A.T.flat[i], A.flat[::-3]
+    A.flat[i] = 7
+    A.flat[i] += 2
+    A.flat[idx] = v
+    A.T.flat[3:8] = v
+    A.flat[[0, 1, 2]] = [5, 6]
+    A[1:].flat[1:3] = 0
+    return found
+
+
+@TABLE.add(lambda: (f8(3, 4), f8(5)), lambda: (np.asfortranarray(f8(3, 4)), i8(20)))
+def flat_as_a_whole(A, v):
+    A.flat = v
+    total = 0.0
+    for k, x in enumerate(np.ones((2, 3)).flat):
+        total += x * k
+    A[:, 1:].flat = [1, 2]
+    A[0].flat = 9
+    return total
+
+
+@TABLE.add(lambda: (f8(3, 4),), need="right")
+def flat_by_other_indices(A):
+    A.flat = A[::-1]
+    return A.flat[A.ravel() > 0], A.flat[...]
+
+
+@TABLE.add(
+    lambda: (np.zeros(3, np.int8), 100, f8(2)),
+    lambda: (np.zeros(3, np.int8), 300, f8(2)),
+    lambda: (np.zeros(3, np.int8), 1.5, f8(2)),
+    lambda: (np.zeros(3), 300, f8(2)),
+    lambda: (np.zeros(3), np.float32(0.1), f8(2)),
+    lambda: (np.zeros(3, bool), 2, f8(2)),
+    need="compiled",
+)
+def lists_of_numbers(a, x, v):
+    a[:2] = [x, 1]
+    a[:] = (1, x, 0)
+    a[1:] = [v[0], x]
+
+
+@TABLE.add(lambda: (f8(3, 3),), need="right")
+def lists_that_do_not_fit(a):
+    a[0] = 1
+    a[:2] = [[1, 2], [3]]
+
+
+@TABLE.add(
+    lambda: (f8(6), at(1, 1, 3)), lambda: (i8(6) % 5, at(1, 1, 3)), lambda: (f4(6), at(1, 1, 3)), need="compiled"
+)
+def powers(a, idx):
+    b = a * 1
+    b **= 2
+    a[idx] **= 2
+    a[a > 0] **= 2
+    a[a > 100] **= 1
+    a[a < 0] **= 0.5
+
+
+@TABLE.add(lambda: (f8(3, 3), at(0, 1), f8(3, 3)), need="right")
+def product_in_place(A, idx, B):
+    A[idx] @= B

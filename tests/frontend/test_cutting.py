@@ -1,4 +1,4 @@
-# pyright: reportPossiblyUnbound=false, reportOperatorIssue=false
+# pyright: reportPossiblyUnboundVariable=false, reportOperatorIssue=false
 """A function cut around any of its statements does what it did; the pieces run in Python here."""
 
 from __future__ import annotations

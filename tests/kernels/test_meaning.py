@@ -10,7 +10,7 @@ import pytest
 from numpy.lib.stride_tricks import sliding_window_view
 
 from tests.kernels.forms import USUAL
-from weft_bench.kernel import Inputs
+from weft_bench.kernel import Inputs, Kernel
 from weft_bench.kernels import BY_NAME, KERNELS
 
 # The rows of the tables in which other compilers are compared.
@@ -23,6 +23,21 @@ FIELD = [
     "scattering_self_energies", "seidel_2d", "softmax", "spmv", "stockham_fft", "symm", "syr2k", "syrk",
     "trisolv", "trmm", "vadv",
 ]  # fmt: skip
+
+
+INDICES = ("starts", "columns", "near")
+
+
+@pytest.mark.parametrize(("kernel", "dtype"), [(kernel, dtype) for kernel in KERNELS for dtype in kernel.dtypes])
+def test_inputs_are_the_same_every_time_and_no_two_numbers_alike(kernel: Kernel, dtype: str) -> None:
+    sizes = USUAL[kernel.name]
+    first, second = kernel.inputs(sizes, dtype), kernel.inputs(sizes, dtype)
+
+    for name, value in first.items():
+        if isinstance(value, np.ndarray):
+            np.testing.assert_array_equal(value, second[name])
+            assert value.dtype == ("int64" if name in INDICES else dtype)
+            assert name == "table" or len(np.unique(value)) > 1
 
 
 def test_the_field_knows_every_kernel_by_one_name() -> None:

@@ -35,33 +35,20 @@ REORDERED = {
 # Of these, the ones with products or sums, which Weft may take in another order as well.
 SUMMED = {"symmetric_rank_k", "symmetric_rank_2k"}
 
-# What Python runs today, so that no other spelling joins these unseen; strike out what is compiled.
+# What Python runs today, at least in part; no other spelling joins these unseen. Strike out what is compiled.
 IN_PYTHON = {
     "alternating_directions",
-    "azimuthal_histogram",
     "azimuthal_masks",
-    "biconjugate_products",
     "cavity_flow",
-    "channel_flow",
     "cholesky",
-    "clipping",
     "contour_integral",
     "correlation",
     "crc16",
-    "durbin",
-    "floyd_warshall",
     "great_circle",
     "heat_3d",
-    "horizontal_diffusion",
     "lenet",
-    "mandelbrot_shrinking",
-    "mode_product",
-    "nbody",
-    "perceptron",
     "residual_block",
-    "self_energies",
     "stockham_fft",
-    "symmetric_rank_k",
     "vertical_advection",
 }
 
@@ -93,24 +80,21 @@ def test_arguments_that_are_no_output_stay_as_they_are(kernel: Kernel) -> None:
 @each_kernel
 def test_weft_gives_the_answer_of_numpy(kernel: Kernel) -> None:
     sizes, spelling = USUAL[kernel.name], SPELLINGS[kernel.name]
-    program = weft.program(spelling)
+    program = weft.program(spelling, fallback="warn" if kernel.name in IN_PYTHON else "error")
     spelt = replace(kernel, function=spelling)
     if kernel.name in SUMMED:
         spelt = replace(spelt, tolerance=lambda _: REORDERED[kernel.name])
 
     assert_agrees(spelt, lambda: kernel.inputs(sizes), sizes, program)
 
-    assert not program.stats.fallback_calls or kernel.name in IN_PYTHON
-
 
 @pytest.mark.parametrize("name", sorted(IN_PYTHON))
 def test_a_fallback_is_announced_or_refused(name: str) -> None:
     kernel, spelling = BY_NAME[name], SPELLINGS[name]
-    program = weft.program(spelling)
-    outcome = run(program, (), kernel.inputs(USUAL[name]))
+    outcome = run(weft.program(spelling), (), kernel.inputs(USUAL[name]))
     strict = run(weft.program(spelling, fallback="error"), (), kernel.inputs(USUAL[name]))
 
-    assert bool(outcome.own_warnings) == bool(program.stats.fallback_calls) == isinstance(strict.error, weft.WeftError)
+    assert bool(outcome.own_warnings) == isinstance(strict.error, weft.WeftError)
 
 
 @pytest.mark.parametrize(

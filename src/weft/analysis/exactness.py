@@ -61,8 +61,9 @@ _FUNCTIONS: Final = frozenset((
     "arctan", "arctan2", "sinh", "cosh", "tanh", "arcsinh", "arccosh", "arctanh", "hypot", "logaddexp", "logaddexp2",
     "deg2rad", "rad2deg",
 ))  # fmt: skip
-# NumPy has other formulas for these in its vector loops than for single numbers.
-_COMPLEX_FUNCTIONS: Final = _FUNCTIONS | {"sqrt", "absolute", "sign", "divide", "reciprocal"}
+# NumPy has other formulas for these in its vector loops than for single numbers; its products are fused there, where
+# the processor can.
+_COMPLEX_FUNCTIONS: Final = _FUNCTIONS | {"sqrt", "absolute", "sign", "divide", "reciprocal", "multiply", "square"}
 _ARITHMETIC: Final = frozenset(
     ("add", "subtract", "multiply", "divide", "square", "reciprocal", "sqrt", "absolute", "floor_divide", "remainder")
 )

@@ -100,7 +100,13 @@ class Host:
             call = partial(innermost, *given)
             for continuation, given in reversed(callers):
                 call = partial(continuation, *given, call)
-            return call()
+            try:
+                return call()
+            except Exception as error:
+                from weft.driver.advice import advise
+
+                advise(error, self.function.__code__.co_filename)
+                raise
 
         return resume
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 _SUMMED = (
-    "variants", "compiles", "cache_hits", "compile_seconds", "legality_questions", "legality_quick",
-    "legality_given_up", "legality_seconds", "native_calls", "resumes", "python_calls", "allocations",
-    "allocated_bytes", "parallel_regions",
+    "compiled_statements", "numpy_statements", "numpy_calls", "variants", "compiles", "cache_hits", "compile_seconds",
+    "legality_questions", "legality_quick", "legality_given_up", "legality_seconds", "native_calls", "resumes",
+    "python_calls", "allocations", "allocated_bytes", "parallel_regions",
 )  # fmt: skip
 
 
@@ -37,6 +37,9 @@ class Stats:
     legality_seconds: float = 0.0  # part of compile_seconds
     native_calls: int = 0  # calls that ran a kernel
     resumes: int = 0  # calls in which a guard failed and Python took over
+    compiled_statements: int = 0  # of the newest variants: statements in kernels,
+    numpy_statements: int = 0  # of these such that call NumPy itself,
+    python_statements: int = 0  # and statements that Python runs between kernels
     cut_calls: int = 0  # calls of a program of which Python runs some statements, the pieces between them compiled
     fallback_calls: int = 0  # calls that ran in Python from the start because something is not compiled
     python_calls: int = 0  # calls given to Python for their values: overlapping arrays, np.errstate

@@ -13,6 +13,7 @@ from weft.frontend.branches import bound, choose, split
 from weft.frontend.context import Lowering
 from weft.frontend.growing import read_item as read_list_item
 from weft.frontend.heap import contents, kept, resolved
+from weft.frontend.keys import kept_key, plain_key, split_key
 from weft.frontend.objects import (
     dict_item,
     fixed_items,
@@ -23,20 +24,23 @@ from weft.frontend.objects import (
     static_int,
 )
 from weft.ir.dtypes import NP_BOOL, PY_BOOL, PY_COMPLEX, PY_FLOAT, DType, ScalarType
-from weft.ir.exprs import Const, Expr, Index, const, index, op, python_const
+from weft.ir.exprs import Const, Expr, const, index, op, python_const
 from weft.numpy_rules.arrays import from_nested
-from weft.numpy_rules.elementwise import apply_ufunc
+from weft.numpy_rules.classes import class_of
+from weft.numpy_rules.elementwise import apply_ufunc, operator_ufunc
+from weft.numpy_rules.flat import read_flat
 from weft.numpy_rules.gathering import read_item
-from weft.numpy_rules.scalars import int_expr, is_python_scalar, negate, python_binary, python_unary, truth
+from weft.numpy_rules.scalars import is_python_scalar, negate, python_binary, python_unary, truth
 from weft.numpy_rules.values import (
     Array,
     Dict,
-    Either,
+    Flat,
     Function,
     Growing,
     Instance,
     Never,
     Operand,
+    Range,
     Ref,
     Scalar,
     Slice,
@@ -44,6 +48,7 @@ from weft.numpy_rules.values import (
     Tuple,
     Unbound,
 )
+from weft.support.errors import CompileError
 
 BINARY: dict[type[ast.operator], str] = {
     ast.Add: "add", ast.Sub: "subtract", ast.Mult: "multiply", ast.Div: "divide", ast.FloorDiv: "floor_divide",
@@ -66,6 +71,11 @@ _PYTHON_OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
     "equal": lambda a, b: a == b,
     "not_equal": lambda a, b: a != b,
 }
+_ALL_OPERATORS: dict[str, str] = {
+    "add": "+", "subtract": "-", "multiply": "*", "divide": "/", "floor_divide": "//", "remainder": "%", "power": "**",
+    "matmul": "@", "less": "<", "less_equal": "<=", "greater": ">", "greater_equal": ">=", "bitwise_and": "&",
+    "bitwise_or": "|", "bitwise_xor": "^", "left_shift": "<<", "right_shift": ">>",
+}  # fmt: skip
 
 
 def lower_expression(ctx: Lowering, node: ast.expr) -> Operand:
@@ -76,6 +86,12 @@ def lower_expression(ctx: Lowering, node: ast.expr) -> Operand:
             what = _KINDS.get(type(node), f"{type(node).__name__} expressions")
             raise ctx.error(node, "E100", f"{what} are not compiled", "write a loop, or move it out of the program")
         return lower(ctx, node)
+
+
+# One object of each class whose operators look at classes alone.
+_EXAMPLES: dict[type | None, Any] = {
+    bool: True, int: 1, float: 1.0, complex: 1j, str: "a", bytes: b"a", tuple: (), list: [], dict: {}, type(None): None,
+}  # fmt: skip
 
 
 def _constant(ctx: Lowering, node: ast.Constant) -> Operand:
@@ -93,14 +109,24 @@ def _name(ctx: Lowering, node: ast.Name) -> Operand:
         operand = ctx.env.get(name, Unbound())
         if isinstance(operand, Unbound):
             return ctx.build.leave(f"local variable '{name}' has no value")
-        narrowed = bound(ctx, operand)
+        narrowed = _steady(ctx, bound(ctx, operand))
         if narrowed is not operand and len(ctx.build.scopes) == ctx.activation.depth:
             ctx.env[name] = narrowed
         return narrowed
     found = ctx.inputs.lookup(ctx.activation.names, name)
     if found is None:
         return ctx.build.leave(f"name '{name}' is not defined")
-    return found
+    return _steady(ctx, found)
+
+
+def _steady(ctx: Lowering, operand: Operand) -> Operand:
+    """The operand; of a range that came in from outside, the bounds are checked to be far from the ends of int64."""
+    from weft.frontend.iteration import make_range
+
+    if not isinstance(operand, Range):
+        return operand
+    checked = make_range(ctx, [operand.start, operand.stop, operand.step], operand.wish)
+    return operand if checked == operand else checked
 
 
 def _binary(ctx: Lowering, node: ast.BinOp) -> Operand:
@@ -124,29 +150,47 @@ def _binary_plain(ctx: Lowering, name: str, left: Operand, right: Operand) -> Op
             return python_binary(ctx.build, name, left, right)
     if isinstance(left, Scalar | Array) and isinstance(right, Scalar | Array):
         return _numpy_binary(ctx, name, left, right)
+    if isinstance(left, Tuple) or isinstance(right, Tuple):
+        found = _sequence_binary(ctx, name, left, right)
+        if found is not None:
+            return found
     if name in ("equal", "not_equal") and _never_equal(left, right):
         return Scalar(const(name == "not_equal", PY_BOOL))
     if isinstance(left, Static) and isinstance(right, Static) and name in _PYTHON_OPERATORS:
         return _evaluated(ctx, lambda: _PYTHON_OPERATORS[name](left.value, right.value))
-    result = _sequence_binary(ctx, name, left, right)
-    if result is not None:
-        return result
-    raise ctx.build.error("E102", f"'{name}' is not compiled for these operands", "use arrays and numbers")
+    classes = class_of(left), class_of(right)
+    if _python_refuses(name, *classes):
+        return ctx.build.leave("unsupported operand types")
+    kinds = " and ".join(cls.__name__ if cls else "object" for cls in classes)
+    raise ctx.build.error("E102", f"'{name}' of {kinds} is not compiled", "use arrays and numbers")
+
+
+def _python_refuses(name: str, left: type | None, right: type | None) -> bool:
+    """Whether Python raises a TypeError for operands of these classes, whatever they are."""
+    if left not in _EXAMPLES or right not in _EXAMPLES or name not in _ALL_OPERATORS:
+        return False
+    try:
+        eval(f"a {_ALL_OPERATORS[name]} b", {"a": _EXAMPLES[left], "b": _EXAMPLES[right]})  # constants all
+    except TypeError:
+        return True
+    return False
 
 
 def _sequence_binary(ctx: Lowering, name: str, left: Operand, right: Operand) -> Operand | None:
-    """Where one operand is a tuple or list; None where that is not compiled."""
+    """An operator with a tuple or list on one side at least; None where it is not one of theirs."""
     match left, right:
         case Tuple(), Tuple() if name == "add" and left.is_list == right.is_list:
             return Tuple(left.items + right.items, left.is_list)
         case Tuple(), Tuple() if name in ("equal", "not_equal"):
             return _equal_tuples(ctx, name, left, right)
-        case Tuple(), Scalar() if name == "multiply" and is_constant_int(right):
-            repeat = static_int(ctx, right) or 0
-            items = tuple(kept(ctx, item) for item in left.items) if repeat > 1 else left.items
-            return Tuple(items * repeat, left.is_list)
-        case Scalar(), Tuple() if name == "multiply":
-            return _sequence_binary(ctx, name, right, left)
+        case (Tuple(), Scalar(expr=count)) | (Scalar(expr=count), Tuple()) if name == "multiply":
+            sequence = left if isinstance(left, Tuple) else right
+            repeat = getattr(count, "constant", None)
+            assert isinstance(sequence, Tuple)
+            if not isinstance(repeat, int):
+                return None
+            items = tuple(kept(ctx, item) for item in sequence.items) if repeat > 1 else sequence.items
+            return Tuple(items * repeat, sequence.is_list)
         case Array(), Tuple():
             return _binary_plain(ctx, name, left, _listed_array(ctx, right))
         case Tuple(), Array():
@@ -181,21 +225,8 @@ def _as_complex_sees(left: Scalar, right: Scalar) -> Scalar:
 def _numpy_binary(ctx: Lowering, name: str, left: Scalar | Array, right: Scalar | Array) -> Operand:
     if name == "matmul":
         return call_rule(ctx, "numpy.matmul", left, right)
-    if name == "power":
-        return _power(ctx, left, right)
-    return apply_ufunc(ctx.build, name, (left, right), operator=True)
-
-
-def _power(ctx: Lowering, left: Scalar | Array, right: Scalar | Array) -> Operand:
-    """`a ** 2` and the like: ndarray's operator takes fast paths that give other bits than np.power."""
-    exponent = right.expr if isinstance(right, Scalar) and right.type.python else None
-    literal = exponent.value if isinstance(exponent, Const) else getattr(exponent, "constant", None)
-    fast = {2: "square", 1: "positive", -1: "reciprocal", 0.5: "sqrt"}
-    if isinstance(left, Array) and isinstance(literal, int | float) and literal in fast and left.dtype.kind in "fc":
-        return apply_ufunc(ctx.build, fast[literal], (left,))
-    if isinstance(left, Array) and literal == 2 and isinstance(literal, int) and left.dtype.kind in "iu":
-        return apply_ufunc(ctx.build, "square", (left,))
-    return apply_ufunc(ctx.build, "power", (left, right), operator=True)
+    called, operands = operator_ufunc(name, left, right)
+    return apply_ufunc(ctx.build, called, operands, operator=True)
 
 
 def _equal_tuples(ctx: Lowering, name: str, left: Tuple, right: Tuple) -> Operand:
@@ -388,35 +419,6 @@ def _subscript(ctx: Lowering, node: ast.Subscript) -> Operand:
     return split(ctx, owner, lambda item: split_key(ctx, key, lambda k: subscript(ctx, item, k)))
 
 
-def split_key(ctx: Lowering, key: Operand, then: Callable[[Operand], Operand]) -> Operand:
-    """`then(key)` for every alternative of the choices in a key; integers of several types are one integer."""
-    if isinstance(key, Either):
-        whole = _one_integer(ctx, key)
-        return split(ctx, key, then) if whole is None else then(whole)
-    if not isinstance(key, Tuple) or not any(isinstance(item, Either) for item in key.items):
-        return then(key)
-
-    def rest(done: tuple[Operand, ...]) -> Operand:
-        if len(done) == len(key.items):
-            return then(Tuple(done, key.is_list))
-        return split_key(ctx, key.items[len(done)], lambda item: rest((*done, item)))
-
-    return rest(())
-
-
-def _one_integer(ctx: Lowering, either: Either) -> Scalar | None:
-    """A choice of Python and NumPy integers as an index; None if there is something else among them."""
-    chosen: Index | None = None
-    for number, item in reversed(list(enumerate(either.items))):
-        if not isinstance(item, Scalar) or item.type.dtype.kind not in "iu" or item.type.dtype is DType.UINT64:
-            return None
-        part = int_expr(ctx.build, item.expr)
-        if chosen is not None:
-            part = ctx.build.let_index(ctx.build.select_index(either.tag, number, part, chosen), "i")
-        chosen = part
-    return None if chosen is None else Scalar(chosen)
-
-
 def subscript(ctx: Lowering, owner: Operand, key: Operand) -> Operand:
     """`owner[key]`."""
     held = contents(ctx, owner)
@@ -426,40 +428,42 @@ def subscript(ctx: Lowering, owner: Operand, key: Operand) -> Operand:
 def _subscript_plain(ctx: Lowering, owner: Operand, key: Operand) -> Operand:
     match owner:
         case Array():
-            return read_item(ctx.build, owner, resolved(ctx, key))
+            return read_item(ctx.build, owner, plain_key(ctx, key))
+        case Flat():
+            return read_flat(ctx.build, owner, plain_key(ctx, key))
         case Tuple():
             return sequence_item(ctx, owner, key)
         case Dict():
             return dict_item(ctx, owner, key)
         case Growing():
             return read_list_item(ctx, owner, key)
-        case Static():
-            return _subscript_static(ctx, owner, key)
         case Never():
             return owner
+        case Static(value=value):
+            return _static_item(ctx, value, key)
         case _:
-            raise ctx.build.error("E108", "this object cannot be indexed in compiled code", "use an array or a tuple")
+            raise _not_indexed(ctx)
 
 
-def _subscript_static(ctx: Lowering, owner: Static, key: Operand) -> Operand:
+def _static_item(ctx: Lowering, value: Any, key: Operand) -> Operand:
     from weft.frontend.iteration import is_weft_map, map_domain
 
-    value, known = owner.value, False
-    place: Any = None
     if is_weft_map(value):
         return map_domain(ctx, key)
     if value is np.s_:
-        return key
+        return kept_key(key)
     if isinstance(key, Static):
-        known, place = True, key.value
-    elif isinstance(value, str) and is_constant_int(key):
-        known, place = True, static_int(ctx, key)
-    elif isinstance(value, str) and isinstance(key, Slice):
-        place = slice_of(ctx, key)
-        known = place is not None
-    if not known:
-        raise ctx.build.error("E108", "this object cannot be indexed in compiled code", "use an array or a tuple")
-    return _evaluated(ctx, lambda: value[place])
+        return _evaluated(ctx, lambda: value[key.value])
+    if isinstance(value, str) and is_constant_int(key):
+        return _evaluated(ctx, lambda: value[static_int(ctx, key) or 0])
+    if isinstance(value, str) and isinstance(key, Slice):
+        cut = slice_of(ctx, key)
+        return _evaluated(ctx, lambda: value[cut])  # type: ignore[index]
+    raise _not_indexed(ctx)
+
+
+def _not_indexed(ctx: Lowering) -> CompileError:
+    return ctx.build.error("E108", "this object cannot be indexed in compiled code", "use an array or a tuple")
 
 
 def _attribute(ctx: Lowering, node: ast.Attribute) -> Operand:

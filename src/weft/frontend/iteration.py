@@ -17,7 +17,20 @@ from weft.ir.exprs import Index, const_index, op
 from weft.ir.nodes import Bundle, Constant, Pack
 from weft.numpy_rules.indexing import drop_axis
 from weft.numpy_rules.scalars import as_index
-from weft.numpy_rules.values import Array, Dict, Growing, Iteration, Operand, Range, Ref, Scalar, Slice, Static, Tuple
+from weft.numpy_rules.values import (
+    Array,
+    Dict,
+    Flat,
+    Growing,
+    Iteration,
+    Operand,
+    Range,
+    Ref,
+    Scalar,
+    Slice,
+    Static,
+    Tuple,
+)
 from weft.support.loops import MapDomain
 
 ZERO, ONE = const_index(0), const_index(1)
@@ -78,8 +91,8 @@ def length(ctx: Lowering, item: Operand) -> Index:
     match item:
         case Range(start=start, stop=stop, step=step):
             return _range_length(ctx, start, stop, step)
-        case Array() if item.rank > 0:
-            return item.shape[0]
+        case (Array() as line) | Flat(line=Array() as line) if line.rank > 0:
+            return line.shape[0]
         case Tuple() | Dict() | Ref() | Growing():
             return _list_length(ctx, item)
         case Iteration(kind="map", items=items):
@@ -135,6 +148,8 @@ def element(ctx: Lowering, item: Operand, position: Index) -> Operand:
             if view.rank == 0:
                 return Scalar(ctx.build.read(view, (), item.dtype))
             return item.viewed(view)
+        case Flat(line=Array() as line):
+            return element(ctx, line, position)
         case Iteration(kind="zip", items=items):
             return Tuple(tuple(element(ctx, part, position) for part in items))
         case Iteration(kind="enumerate", items=(inner,), start=start):
@@ -181,6 +196,8 @@ def remaining(ctx: Lowering, item: Operand, position: Index) -> Bundle:
             return _remaining_items(ctx, item, position)
         case Array() | Tuple():
             return _pack(ctx, "items", ctx.bundle(item), following, length(ctx, item) - following, ONE)
+        case Flat(line=Array() as line):
+            return remaining(ctx, line, position)
         case Iteration(kind="zip", items=items):
             return _pack(ctx, "zip", *(remaining(ctx, part, position) for part in items))
         case Iteration(kind="enumerate", items=(inner,), start=start):

@@ -7,6 +7,7 @@ out:  its new contents in the environment, and the value of the expression
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from weft.frontend.branches import split
@@ -343,13 +344,17 @@ def call_method(ctx: Lowering, owner: Operand, name: str, args: list[Operand]) -
             if not fewest <= len(args) <= most:
                 return ctx.build.leave(f"{name}() takes another number of arguments")
             return change(ctx, owner, lambda old: apply(ctx, old, args))
+    if isinstance(owner, Tuple | Dict) and owner.slot >= 0 and name in (*_LIST_CHANGES, *_DICT_CHANGES):
+        raise ctx.build.error(
+            "E148", "a list or dict that comes from outside is not changed in compiled code", "copy it"
+        )
     return split(ctx, contents(ctx, owner), lambda item: _reading_method(ctx, item, name, args))
 
 
 def _reading_method(ctx: Lowering, owner: Operand, name: str, args: list[Operand]) -> Operand:
     match owner, name, args:
-        case ((Tuple() | Dict()), "copy", []):
-            return owner
+        case ((Tuple(is_list=True) | Dict()), "copy", []):
+            return replace(owner, slot=-1)
         case Growing(), "copy", []:
             return copied(ctx, owner)
         case Dict(keys=keys), "keys", []:

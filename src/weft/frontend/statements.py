@@ -9,15 +9,24 @@ import ast
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from weft.frontend.attribute_stores import store_attribute
 from weft.frontend.branches import emit_branch, join_all, split
 from weft.frontend.callees import nested_function
 from weft.frontend.calls import is_inlined_call, leave_call, lower_inlined
 from weft.frontend.context import Lowering
-from weft.frontend.expressions import BINARY, attribute, binary, condition, lower_expression, split_key, subscript
+from weft.frontend.expressions import (
+    BINARY,
+    attribute,
+    binary,
+    condition,
+    lower_expression,
+    subscript,
+)
 from weft.frontend.heap import contents, kept, rebound, reconcile, resolved, share_only_repeated
 from weft.frontend.inputs import UnsupportedArgument, static_operand
 from weft.frontend.iteration import element
 from weft.frontend.joins import Template
+from weft.frontend.keys import plain_key, split_key
 from weft.frontend.liveness import Names
 from weft.frontend.objects import augment_object, change_item, delete_item
 from weft.frontend.stores import augment_selected, store_item, store_value
@@ -25,7 +34,8 @@ from weft.ir.exprs import Const, Expr, Index, Value, const_index
 from weft.ir.nodes import Bundle, Missing, Return
 from weft.numpy_rules.arguments import PythonRaises
 from weft.numpy_rules.arrays import read_scalar
-from weft.numpy_rules.elementwise import apply_ufunc
+from weft.numpy_rules.elementwise import apply_ufunc, operator_ufunc
+from weft.numpy_rules.flat import read_flat
 from weft.numpy_rules.guards import Scope
 from weft.numpy_rules.scalars import negate
 from weft.numpy_rules.selections import Basic, select
@@ -33,8 +43,9 @@ from weft.numpy_rules.values import (
     Array,
     Dict,
     Either,
+    Flat,
     Growing,
-    Instance,
+    Made,
     Never,
     Operand,
     Ref,
@@ -42,7 +53,7 @@ from weft.numpy_rules.values import (
     Tuple,
     Unbound,
 )
-from weft.support.abi import NOT_COMPILED, SlotKind
+from weft.support.abi import NOT_COMPILED
 from weft.support.errors import CompileError
 
 Path = tuple[int, ...]
@@ -80,6 +91,9 @@ def _lower_or_leave(ctx: Lowering, stmt: ast.stmt, path: Path) -> bool:
         if problem.code in _NEVER_LEFT:
             raise
         restore_state(ctx, state)
+        for activation in ctx.activations:  # what Python would be given in place of a view, it might write
+            for operand in activation.env.values():
+                _refuse_copies_of_views(ctx, resolved(ctx, operand))
         reason = f"{NOT_COMPILED}{problem.message}"
     with ctx.statement(stmt, path):
         ctx.build.leave(reason)
@@ -167,22 +181,21 @@ def _simple(ctx: Lowering, stmt: ast.stmt) -> bool:
         case ast.Raise():
             ctx.build.leave("raise")
             return unreachable(ctx)
-        case _:
-            return _other(ctx, stmt)
-
-
-def _other(ctx: Lowering, stmt: ast.stmt) -> bool:
-    from weft.frontend.blocks import lower_import
-
-    match stmt:
-        case ast.FunctionDef(name=name):
-            ctx.env[name] = nested_function(ctx, stmt)
+        case ast.FunctionDef() | ast.Import() | ast.ImportFrom():
+            return _define(ctx, stmt)
         case ast.Delete():
             return _delete(ctx, stmt)
-        case ast.Import() | ast.ImportFrom():
-            lower_import(ctx, stmt)
         case _:
             raise _not_compiled(ctx, stmt)
+
+
+def _define(ctx: Lowering, stmt: ast.FunctionDef | ast.Import | ast.ImportFrom) -> bool:
+    from weft.frontend.blocks import lower_import
+
+    if isinstance(stmt, ast.FunctionDef):
+        ctx.env[stmt.name] = nested_function(ctx, stmt)
+    else:
+        lower_import(ctx, stmt)
     return True
 
 
@@ -257,13 +270,13 @@ def _return(ctx: Lowering, stmt: ast.Return) -> bool:
 def _refuse_copies_of_views(ctx: Lowering, operand: Operand) -> None:
     """A result that NumPy has as a view must not come back as a copy, nor a read-only one as one to write."""
     match operand:
-        case Array(view=view) if view.container in ctx.build.ledger.snapshots:
+        case Array(view=view) if not ctx.build.ledger.snapshots.keys().isdisjoint(ctx.build.reaches(view.container)):
             raise ctx.build.error("E138", "the real or imaginary part is a view, which cannot be returned", "copy it")
         case Array(readonly=True):
             raise ctx.build.error("E138", "a read-only view cannot be returned", "return a copy of it")
-        case Tuple(items=items) | Dict(items=items) | Either(items=items):
+        case Tuple(items=items) | Dict(items=items) | Made(items=items) | Either(items=items):
             for item in items:
-                _refuse_copies_of_views(ctx, item)
+                _refuse_copies_of_views(ctx, resolved(ctx, item))
         case _:
             pass
 
@@ -287,7 +300,7 @@ def assign(ctx: Lowering, target: ast.expr, operand: Operand) -> None:
                 return
             split(ctx, base, lambda item: split_key(ctx, index, lambda k: store_item(ctx, item, k, operand)))
         case ast.Attribute(value=owner, attr=name):
-            _store_attribute(ctx, target, lower_expression(ctx, owner), name, operand)
+            store_attribute(ctx, target, lower_expression(ctx, owner), name, operand)
         case _:
             raise ctx.error(target, "E132", "this target of an assignment is not compiled")
 
@@ -331,23 +344,6 @@ def _items(ctx: Lowering, target: ast.expr, operand: Operand, elts: list[ast.exp
     raise ctx.error(target, "E133", "this value cannot be unpacked in compiled code")
 
 
-def _store_attribute(ctx: Lowering, node: ast.Attribute, owner: Operand, name: str, operand: Operand) -> None:
-    if not isinstance(owner, Instance):
-        raise ctx.error(node, "E134", f"assignment to attribute '{name}' is not compiled", "assign to the elements")
-    on_class = getattr(owner.cls, name, None)
-    if hasattr(on_class, "__set__") or type(owner.cls).__setattr__ is not type.__setattr__:
-        raise ctx.error(node, "E135", f"attribute '{name}' is a descriptor, which is not compiled")
-    if owner.cls.__setattr__ is not object.__setattr__:
-        raise ctx.error(node, "E136", "the class defines __setattr__, which is not compiled")
-    if ctx.inputs.slots[owner.slot].kind is not SlotKind.PARAM:
-        raise ctx.error(
-            node, "E143", "only attributes of arguments can be assigned in compiled code", "pass the object"
-        )
-    key = f"@{owner.slot}.{name}"
-    ctx.inputs.need_writeback(key)
-    ctx.env[key] = kept(ctx, operand)
-
-
 def _augmented(ctx: Lowering, stmt: ast.AugAssign) -> bool:
     name = BINARY[type(stmt.op)]
     match stmt.target:
@@ -366,7 +362,7 @@ def _augmented(ctx: Lowering, stmt: ast.AugAssign) -> bool:
             old = attribute(ctx, base, attr)
             result = _in_place(ctx, name, old, lower_expression(ctx, stmt.value))
             if not (isinstance(result, Array) and result == old):
-                _store_attribute(ctx, target, base, attr, result)
+                store_attribute(ctx, target, base, attr, result)
     return True
 
 
@@ -376,6 +372,8 @@ def _in_place(ctx: Lowering, name: str, old: Operand, value: Operand) -> Operand
     def apply(item: Operand) -> Operand:
         if isinstance(item, Array) and name != "matmul":
             return split(ctx, value, lambda v: _ufunc_in_place(ctx, name, item, v))
+        if isinstance(item, Ref | Dict) or (isinstance(item, Tuple) and item.is_list):
+            raise ctx.build.error("E142", "this change of a list or dict in place is not compiled", "make a new one")
         return binary(ctx, name, item, value)
 
     if isinstance(old, Ref):
@@ -384,7 +382,8 @@ def _in_place(ctx: Lowering, name: str, old: Operand, value: Operand) -> Operand
 
 
 def _ufunc_in_place(ctx: Lowering, name: str, target: Array, value: Operand) -> Operand:
-    return apply_ufunc(ctx.build, name, (target, value), out=target)
+    called, operands = operator_ufunc(name, target, value)
+    return apply_ufunc(ctx.build, called, operands, out=target)
 
 
 def _augment_item(ctx: Lowering, name: str, base: Operand, key: Operand, value: ast.expr) -> None:
@@ -403,12 +402,18 @@ def _augment_item(ctx: Lowering, name: str, base: Operand, key: Operand, value: 
     if isinstance(base, Array):
         split_key(ctx, key, lambda k: _augment_array(ctx, name, base, k, value))
         return
-    raise ctx.build.error("E140", "only elements of arrays can be changed in compiled code")
+    if isinstance(base, Flat):
+        result = binary(ctx, name, read_flat(ctx.build, base, plain_key(ctx, key)), lower_expression(ctx, value))
+        store_item(ctx, base, key, result)
+        return
+    raise ctx.build.error(
+        "E140", "only elements of arrays and lists can be changed in compiled code", "use an array or a list"
+    )
 
 
 def _augment_array(ctx: Lowering, name: str, array: Array, key: Operand, value: ast.expr) -> Operand:
     try:
-        selected = select(ctx.build, array, key)
+        selected = select(ctx.build, array, plain_key(ctx, key))
     except PythonRaises as raised:
         return ctx.build.leave(raised.reason)
     match selected:

@@ -7,16 +7,18 @@ import numpy as np
 from weft.frontend.branches import split
 from weft.frontend.context import Lowering
 from weft.frontend.heap import resolved
+from weft.frontend.keys import plain_key
 from weft.ir.dtypes import NP_BOOL, DType
 from weft.ir.exprs import Expr, const, const_index, op
 from weft.ir.nodes import View
 from weft.numpy_rules.arguments import PythonRaises
 from weft.numpy_rules.arrays import as_data, from_nested
-from weft.numpy_rules.elementwise import apply_ufunc, cast, guard_fits, refuse_readonly, store
+from weft.numpy_rules.elementwise import apply_ufunc, cast, guard_fits, narrowed, operator_ufunc, refuse_readonly, store
+from weft.numpy_rules.flat import write_flat
 from weft.numpy_rules.gathering import read_selected, write_selected
 from weft.numpy_rules.indexing import drop_axis
 from weft.numpy_rules.selections import Basic, Masked, Selected, Selection, select
-from weft.numpy_rules.values import Array, Never, Operand, Scalar, Tuple
+from weft.numpy_rules.values import Array, Flat, Never, Operand, Scalar, Tuple
 from weft.support.errors import CompileError
 
 ZERO, ONE = const_index(0), const_index(1)
@@ -24,11 +26,17 @@ ZERO, ONE = const_index(0), const_index(1)
 
 def store_item(ctx: Lowering, owner: Operand, key: Operand, value: Operand) -> Operand:
     """`owner[key] = value`."""
-    key, value = resolved(ctx, key), resolved(ctx, value)
+    key, value = plain_key(ctx, key), resolved(ctx, value)
     if isinstance(owner, Never) or isinstance(value, Never):
         return Never()
+    if isinstance(owner, Flat):
+        return split(ctx, value, lambda item: write_flat(ctx.build, owner, key, item))
     if not isinstance(owner, Array):
-        raise ctx.build.error("E140", "only elements of arrays can be assigned in compiled code")
+        if isinstance(owner, Tuple) and not owner.is_list:
+            return ctx.build.leave("a tuple does not support item assignment")
+        raise ctx.build.error(
+            "E140", "only elements of arrays and lists can be assigned in compiled code", "use an array or a list"
+        )
     try:
         selected = select(ctx.build, owner, key)
     except PythonRaises as raised:
@@ -38,9 +46,9 @@ def store_item(ctx: Lowering, owner: Operand, key: Operand, value: Operand) -> O
 
 def store_selected(ctx: Lowering, selected: Selected, value: Operand) -> Operand:
     """`owner[key] = value` for what the key selects."""
-    if isinstance(selected, Basic):
-        return store_value(ctx, selected.array, value, scalar=selected.scalar)
     try:
+        if isinstance(selected, Basic):
+            return store_value(ctx, selected.array, value, scalar=selected.scalar)
         return _store_elements(ctx, selected, value)
     except PythonRaises as raised:
         return ctx.build.leave(raised.reason)
@@ -71,12 +79,12 @@ def store_value(ctx: Lowering, target: Array, value: Operand, *, scalar: bool) -
     refuse_readonly(build, target)
     match value:
         case Tuple():
-            return store_value(ctx, target, from_nested(build, value, None), scalar=False)
+            return store_value(ctx, target, from_nested(build, value, target.dtype), scalar=False)
         case Scalar():
             if not _guard_conversion(ctx, value, target.dtype):
                 return Never()
             if scalar or target.rank == 0:
-                build.write(target.view.at(()), cast(value.expr, target.dtype))
+                build.write(target.view.at(()), cast(narrowed(build, value.expr, target.dtype), target.dtype))
             else:
                 store(build, target, value)
         case Array() if scalar and value.rank > 0:
@@ -95,11 +103,15 @@ def augment_selected(ctx: Lowering, name: str, selected: Masked | Selection, val
     build, array = ctx.build, selected.array
     if isinstance(value, Never):
         return value
+    if name == "matmul":
+        raise build.error("E137", "'@=' is not compiled for elements chosen by arrays", "write a[idx] = a[idx] @ b")
     try:
         if isinstance(selected, Masked) and isinstance(value, Scalar):
-            return apply_ufunc(build, name, (array, value), out=array, where=selected.mask)
+            called, operands = operator_ufunc(name, array, value)
+            return apply_ufunc(build, called, operands, out=array, where=selected.mask)
         old = read_selected(build, selected)
-        result = apply_ufunc(build, name, (old, as_data(build, value)))
+        called, operands = operator_ufunc(name, old, as_data(build, value))
+        result = apply_ufunc(build, called, operands)
         if isinstance(result, Never):
             return result
         assert isinstance(old, Array)

@@ -1,14 +1,14 @@
 """What a NumPy function gives for arguments of certain types: NumPy itself is asked, with small arrays.
 
 in:   the function and its arguments as `Probe`s: types, symbolic extents, objects that are known
-out:  the `Answer`: the shape of the result as nested tuples of arrays and numbers, with their types, and for each extent
-      what it is in terms of the arguments, where that can be seen
+out:  the `Answer`: the result as nested tuples of arrays and numbers with their types; each extent as a function of the
+      arguments, where that can be seen
 
-    solve(f8[n, k], f8[m])  ->  f8[n]       n, k, m = 5, 7, 11 raise, so do two equal ones; 5, 5, 5 do not
+    solve(f8[n, k], f8[m])  ->  f8[n]       n, k, m = 5, 7, 9 raise, so do two equal ones; 5, 5, 5 do not
 
 The arguments get as many different extents as NumPy accepts. An extent of the result that is that of an argument, with
-these numbers and with others, is taken to be the same. If it is not, the program finds out when it makes the call. So is
-every other type: what is learned here is an assumption that is checked.
+these numbers and with others, is taken to be the same. All that is learned here is an assumption: it is checked
+whenever the call is made.
 """
 
 from __future__ import annotations
@@ -23,8 +23,9 @@ import numpy as np
 from weft.ir.exprs import Index, const_index
 from weft.support.numpy_calls import NUMPY_ERRORS, flatten
 
-_EXTENTS = ((11, 13, 17, 19, 23, 29), (34, 31, 27, 22, 18, 14))  # the larger one becomes the smaller one
-_INTS = ((2, 5, 8), (4, 9, 3))  # below all extents, so that they may be indices
+_AnyArray: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
+_EXTENTS = ((5, 7, 9, 10, 12, 14), (14, 12, 10, 9, 7, 5))  # the larger one becomes the smaller one
+_INTS = ((2, 3, 4), (4, 2, 3))  # below all extents, so that they may be indices
 _SMALL = (3, 2, 1)  # what np.cross and the like take
 _TAKEN = 8  # a known extent up to here is what it is
 
@@ -199,8 +200,8 @@ def _try(function: Callable[..., Any], args: Sequence[Probe], keywords: Mapping[
 
 def _require_fresh(results: Sequence[Any], given: Sequence[Any]) -> None:
     """Arrays of the result have memory of their own: none of an argument, of each other, or of nobody."""
-    arrays = [result for result in results if isinstance(result, np.ndarray)]
-    others = [argument for argument in given if isinstance(argument, np.ndarray)]
+    arrays = [cast("_AnyArray", result) for result in results if isinstance(result, np.ndarray)]
+    others = [cast("_AnyArray", argument) for argument in given if isinstance(argument, np.ndarray)]
     for number, array in enumerate(arrays):
         shared = any(np.shares_memory(array, other) for other in (*arrays[:number], *others))
         if shared or not array.flags.writeable:
@@ -210,7 +211,7 @@ def _require_fresh(results: Sequence[Any], given: Sequence[Any]) -> None:
 def _example(probe: Probe, sizes: _Sizes) -> Any:
     match probe:
         case ArrayProbe(dtype=dtype, shape=shape, order=order):
-            extents = [sizes[extent] if extent in sizes else extent.constant or 1 for extent in shape]
+            extents = [sizes.get(extent, extent.constant or 1) for extent in shape]
             return example_array(dtype, extents, order)
         case IntProbe(value=value):
             return sizes[value]
@@ -254,7 +255,7 @@ def _answer(first: Any, second: Any, sizes: tuple[_Sizes, _Sizes]) -> Answer:
     if type(first) is np.ndarray:
         return _array_answer(first, second, sizes)
     kind = cast("type[Any]", type(first))
-    if issubclass(kind, np.generic) or kind in (bool, int, float, complex):
+    if kind in (bool, int, float, complex) or isinstance(first, np.generic):
         return NumberAnswer(kind)
     raise Unfit(f"gives {_article(kind.__name__)}")
 

@@ -262,10 +262,11 @@ def _direction(build: Builder, view: View, axis: int) -> int | None:
 
 def detached(build: Builder, array: Array, other: Array) -> Array:
     """The array, or a copy if it may share memory with another one."""
-    return copy_array(build, array) if _may_share(build, array.view, other.view) else array
+    return copy_array(build, array) if may_share(build, array.view, other.view) else array
 
 
-def _may_share(build: Builder, left: View, right: View) -> bool:
+def may_share(build: Builder, left: View, right: View) -> bool:
+    """Whether two views may have memory in common."""
     names = build.reaches(left.container), build.reaches(right.container)
     if not set(names[0]).isdisjoint(names[1]):
         return True

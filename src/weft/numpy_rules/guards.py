@@ -45,6 +45,7 @@ class Ledger:
     warn_sites: list[WarnSite] = field(default_factory=list[WarnSite])
     slot_of_value: dict[Value, int] = field(default_factory=dict[Value, int])
     orders: dict[str, tuple[int, ...]] = field(default_factory=dict[str, tuple[int, ...]])  # axes, slowest first
+    repeated: dict[str, int] = field(default_factory=dict[str, int])  # bits of axes with stride 0, of the same arrays
     entry: set[Value] = field(default_factory=set[Value])  # numbers and extents that came in with the call
     snapshots: dict[str, str] = field(default_factory=dict[str, str])  # copies that stand for a view of a container
 
@@ -79,20 +80,6 @@ class Guards:
         finally:
             self.scopes.pop()
 
-    @contextmanager
-    def trial(self) -> Generator[None, None, None]:
-        """Lower something that may turn out not to be compiled: what it wrote and established is taken back then."""
-        scope = self.scope
-        kept = (len(scope.nodes), set(scope.conditions), list(scope.nonnegative), set(scope.bounded))
-        flags = self.site_used, self.dirty
-        try:
-            yield
-        except CompileError:
-            count, scope.conditions, scope.nonnegative, scope.bounded = kept
-            del scope.nodes[count:]
-            self.site_used, self.dirty = flags
-            raise
-
     @staticmethod
     def close(scope: Scope) -> Region:
         """The finished region."""
@@ -101,6 +88,19 @@ class Guards:
     def emit(self, node: Node) -> None:
         """Append a node."""
         self.scope.nodes.append(node)
+
+    @contextmanager
+    def attempt(self) -> Generator[None, None, None]:
+        """What is written to this region inside; nothing of it stays if that ends with a CompileError."""
+        scope, marks = self.scope, (self.site_used, self.dirty)
+        before = Scope(list(scope.nodes), set(scope.conditions), list(scope.nonnegative), set(scope.bounded))
+        try:
+            yield
+        except CompileError:
+            scope.nodes[:], scope.nonnegative[:] = before.nodes, before.nonnegative
+            scope.conditions, scope.bounded = before.conditions, before.bounded
+            self.site_used, self.dirty = marks
+            raise
 
     def new_id(self) -> int:
         """A fresh number, for values, containers and nodes alike."""

@@ -18,6 +18,7 @@ from weft.numpy_rules.arguments import Given, PythonRaises, static_value
 from weft.numpy_rules.arrays import (
     as_array,
     as_data,
+    data_dtype,
     empty_array,
     from_nested,
     guard_assignable,
@@ -47,7 +48,7 @@ def _target(operand: Operand, name: str) -> Array:
     return operand
 
 
-def _values(build: Builder, operand: Operand, dtype: DType, *, safe: bool) -> Array | Scalar:
+def values_for(build: Builder, operand: Operand, dtype: DType, *, safe: bool) -> Array | Scalar:
     """What is to be written as NumPy converts it: lists and numbers as they fit, arrays by casting."""
     operand = number(build, operand)
     if isinstance(operand, Tuple):
@@ -67,7 +68,7 @@ def _values(build: Builder, operand: Operand, dtype: DType, *, safe: bool) -> Ar
     return data
 
 
-def _repeated(build: Builder, values: Array | Scalar, shape: tuple[Index, ...]) -> Array | Scalar:
+def repeated(build: Builder, values: Array | Scalar, shape: tuple[Index, ...]) -> Array | Scalar:
     """The values in C order, from the beginning again as often as it takes to fill a shape."""
     if isinstance(values, Scalar):
         return values
@@ -108,7 +109,7 @@ def lower_put(build: Builder, a: Operand, ind: Operand, v: Operand, mode: Operan
     if positions.dtype.kind not in "biu":
         raise PythonRaises("positions must be integers")
     positions = fitted_positions(build, positions, product(target.shape), kind)
-    values = _repeated(build, _values(build, v, target.dtype, safe=False), positions.shape)
+    values = repeated(build, values_for(build, v, target.dtype, safe=False), positions.shape)
     write_selected(build, flat_selection(build, target, positions), values)
     return Static(None)
 
@@ -116,9 +117,8 @@ def lower_put(build: Builder, a: Operand, ind: Operand, v: Operand, mode: Operan
 def flat_selection(build: Builder, array: Array, positions: Array) -> Selection:
     """The elements at positions in C order, which are known to be inside (or to count from the end)."""
     size = product(array.shape)
-    if is_contiguous(build, array.view):
-        view = reshape_view(build, array.view, (size,))
-        assert view is not None, "a contiguous array is one axis"
+    view = reshape_view(build, array.view, (size,))
+    if view is not None:
         return Selection(array.viewed(view), (Pick(0, positions),), positions.shape, 0)
     picks: list[Pick] = []
     for axis, extent in enumerate(array.shape):
@@ -144,7 +144,7 @@ def lower_put_along_axis(
     if isinstance(axis, Static) and axis.value is None and not is_contiguous(build, target.view):
         raise build.error("E226", "put_along_axis on a flattened view is not compiled", "give the axis")
     selection = along_axis(build, target, as_array(build, indices), axis)
-    write_selected(build, selection, _values(build, values, target.dtype, safe=False))
+    write_selected(build, selection, values_for(build, values, target.dtype, safe=False))
     return Static(None)
 
 
@@ -156,7 +156,7 @@ def lower_putmask(build: Builder, a: Operand, /, mask: Operand, values: Operand)
     """Write where a mask is true; of too few values, the one that falls on the position."""
     target = _target(a, "putmask")
     flags = _mask_like(build, mask, target)
-    data = _repeated(build, _values(build, values, target.dtype, safe=True), target.shape)
+    data = repeated(build, values_for(build, values, target.dtype, safe=True), target.shape)
     store_where(build, target, flags, data)
     return Static(None)
 
@@ -166,8 +166,8 @@ def lower_place(build: Builder, arr: Operand, mask: Operand, vals: Operand) -> O
     """Write the values one after the other where a mask is true."""
     target = _target(arr, "place")
     flags = _mask_like(build, mask, target)
-    data = _values(build, vals, target.dtype, safe=True)
-    values = _repeated(build, data, (count_true(build, flags),))
+    data = values_for(build, vals, target.dtype, safe=True)
+    values = repeated(build, data, (count_true(build, flags),))
     write_selected(build, Masked(target, flags), values)
     return Static(None)
 
@@ -195,7 +195,7 @@ def lower_at(build: Builder, function: Operand, a: Operand, indices: Operand, b:
     value = Scalar(const_index(0)) if b is None else as_data(build, b)
     if isinstance(value, Scalar):
         value = numpy_scalar(value)
-    dtypes = (target.dtype,) if b is None else (target.dtype, _dtype(value))
+    dtypes = (target.dtype,) if b is None else (target.dtype, data_dtype(value))
     types = resolve(name, tuple(dtype.numpy for dtype in dtypes), None)
     loop = [DType(t.name) for t in types] if types and all(t.name in _KNOWN for t in types) else None
     if loop is None or not np.can_cast(loop[-1].numpy, target.dtype.numpy, "same_kind") or name == "power":
@@ -220,7 +220,3 @@ def lower_at(build: Builder, function: Operand, a: Operand, indices: Operand, b:
 
 
 _KNOWN = {dtype.value for dtype in DType}
-
-
-def _dtype(data: Array | Scalar) -> DType:
-    return data.dtype if isinstance(data, Array) else data.type.dtype

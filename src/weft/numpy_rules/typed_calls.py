@@ -43,51 +43,12 @@ from weft.numpy_rules.values import Array, Operand, Scalar, Static, Tuple
 from weft.support.numpy_calls import resolve
 
 # Parameters on whose value the types of the result depend.
-_STATIC = frozenset(
-    [
-        "axis",
-        "axes",
-        "axisa",
-        "axisb",
-        "axisc",
-        "bias",
-        "compute_uv",
-        "cov",
-        "dtype",
-        "edge_order",
-        "full",
-        "full_matrices",
-        "hermitian",
-        "indexing",
-        "kind",
-        "m",
-        "mode",
-        "ndmin",
-        "ndim",
-        "norm",
-        "ord",
-        "order",
-        "overwrite_input",
-        "return_counts",
-        "return_index",
-        "return_inverse",
-        "right",
-        "rowvar",
-        "side",
-        "sorted",
-        "subscripts",
-        "density",
-        "keepdims",
-        "method",
-        "uplo",
-        "UPLO",
-        "unit",
-        "stable",
-        "equal_nan",
-        "increasing",
-        "optimize",
-    ]
-)
+_STATIC = frozenset((
+    "UPLO", "axes", "axis", "axisa", "axisb", "axisc", "bias", "compute_uv", "cov", "density", "dtype", "edge_order",
+    "equal_nan", "full", "full_matrices", "hermitian", "increasing", "indexing", "keepdims", "kind", "m", "method",
+    "mode", "ndim", "ndmin", "norm", "optimize", "ord", "order", "overwrite_input", "return_counts", "return_index",
+    "return_inverse", "right", "rowvar", "side", "sorted", "stable", "subscripts", "unit", "uplo",
+))  # fmt: skip
 # Parameters by which a function would write to an array, or hand out one that is not new.
 _IMPURE = frozenset(("out", "overwrite_input", "copy", "like"))
 
@@ -160,9 +121,14 @@ def _argument(build: Builder, function: str, parameter: str, operand: Operand) -
     if parameter in _IMPURE:
         raise build.error("E115", f"keyword '{parameter}' of {function} is not compiled", "leave it out")
     if parameter in _STATIC and not isinstance(operand, Array):
-        value = static_value(build, operand, f"{parameter} of {function}")
-        return _constant(build, value), Known(value)
+        return _static(build, static_value(build, operand, f"{parameter} of {function}"))
     return _converted(build, operand)
+
+
+def _static(build: Builder, value: object) -> tuple[Bundle, Probe]:
+    if isinstance(value, FunctionType):  # nobody knows what it does, nor how often it is called
+        raise build.error("E210", "a function is not compiled as an argument of this call", "pass arrays or numbers")
+    return _constant(build, value), Known(value)
 
 
 def _converted(build: Builder, operand: Operand) -> tuple[Bundle, Probe]:
@@ -176,8 +142,8 @@ def _converted(build: Builder, operand: Operand) -> tuple[Bundle, Probe]:
         case Tuple(items=items, is_list=is_list, cls=None):
             pairs = [_converted(build, item) for item in items]
             return Pack(tuple(b for b, _ in pairs), is_list), Several(tuple(p for _, p in pairs), is_list)
-        case Static(value=value) if not isinstance(value, FunctionType):
-            return _constant(build, value), Known(value)
+        case Static(value=value):
+            return _static(build, value)
         case _:
             raise build.error("E210", "this kind of operand is not compiled here", "pass arrays or numbers")
 

@@ -10,10 +10,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+import numpy as np
+
 from weft.numpy_rules.builder import Builder
-from weft.numpy_rules.registry import RuleEntry, numpy_rule
+from weft.numpy_rules.registry import RuleEntry, guarded, numpy_rule
 from weft.numpy_rules.typed_calls import call_numpy
-from weft.numpy_rules.values import Array, Operand
+from weft.numpy_rules.values import Array, Operand, Static
 
 _LINEAR_ALGEBRA: Final = {
     "cholesky": ("linalg.cholesky(f8[1, 1] + 9)",),
@@ -151,10 +153,6 @@ _CALCULUS: Final = {
     "correlate": ("correlate(f8[5], f8[3])", "correlate(c16[5], c16[3], mode='full')"),
     "cross": ("cross(f8[4, 3], f8[4, 3])", "cross(i8[3], i8[3])"),
     "ediff1d": ("ediff1d(f8[5])", "ediff1d(i8[4, 3])"),
-    "einsum": (
-        "einsum('ij,jk->ik', f8[2, 3], f8[3, 4])", "einsum('ii', f8[3, 3])", "einsum('ij->i', i8[2, 3])",
-        "einsum('i,i->', f8[5], f8[5])", "einsum('ijk,ikl->ijl', f4[2, 3, 4], f4[2, 4, 5], optimize=True)",
-    ),
     "gradient": (
         "gradient(f8[5])", "gradient(f8[4, 3])", "gradient(f8[4, 3], 0.5, axis=0)", "gradient(f8[5], v(0.5))",
         "gradient(i8[5])", "gradient(f8[5], f8[5], edge_order=2)",
@@ -178,8 +176,12 @@ _CALCULUS: Final = {
     "polyval": ("polyval(f8[3], f8[5])", "polyval(f8[3], v(2.0))", "polyval([1, 2], i8[3])"),
     "sinc": ("sinc(f8[5])", "sinc(f8[4, 3])"),
     "trapezoid": ("trapezoid(f8[5])", "trapezoid(f8[4, 3], dx=0.5, axis=0)", "trapezoid(f8[5], f8[5])"),
+    "matvec": ("matvec(f8[2, 3], f8[3])", "matvec(i8[2, 2, 3], i8[2, 3])"),
+    "piecewise": ("piecewise(f8[5], [b1[5], b1[5]], [0.5, v(2.0)])",),
     "unwrap": ("unwrap(f8[5])", "unwrap(f8[4, 3], axis=0)"),
     "vander": ("vander(f8[3])", "vander(i8[3], v(4))"),
+    "vecdot": ("vecdot(f8[2, 3], f8[2, 3])", "vecdot(c16[3], c16[3])"),
+    "vecmat": ("vecmat(f8[3], f8[3, 2])",),
 }  # fmt: skip
 
 _REARRANGING: Final = {
@@ -244,38 +246,41 @@ _METHODS: Final = {
     "take": ("take(f8[5], [0, -1])",),
 }
 
+_UFUNC_METHODS: Final = {
+    "accumulate": ("maximum.accumulate(f8[5])", "minimum.accumulate(i4[4, 3], axis=1)"),
+    "outer": (),
+    "reduce": ("gcd.reduce(i8[5])", "bitwise_xor.reduce(i8[4, 3], axis=1)"),
+    "reduceat": ("add.reduceat(f8[5], [0, 2])", "maximum.reduceat(f8[4, 3], [0, 2], axis=1)"),
+}
+
+# Functions that are compiled: calls in forms that are not.
+OTHER_FORMS: Final = {
+    "all": ("all(b1[4, 3], where=b1[4, 3])",),
+    "any": ("any(b1[4, 3], where=b1[4, 3])",),
+    "diff": ("diff(f8[5], prepend=0.0)",),
+    "einsum": (
+        "einsum('ij,jk,kl->il', f8[2, 3], f8[3, 4], f8[4, 5])", "einsum('...ij,jk', f8[2, 3, 4], f8[4, 5])",
+        "einsum('ij,k->k', f8[2, 3], f8[4])", "einsum('ij,jk->ik', f4[2, 3], f4[3, 4], optimize=True)",
+    ),
+    "linalg.norm": ("linalg.norm(f8[3, 4], 2)", "linalg.norm(f8[3, 4], 'nuc')", "linalg.norm(f8[5], 3)"),
+    "linspace": ("linspace(f8[3], f8[3] + 1, 5)",),
+    "max": ("max(f8[4, 3], initial=2.0, where=b1[4, 3])",),
+    "mean": ("mean(f8[4, 3], where=b1[4, 3])",),
+    "min": ("min(f8[4, 3], initial=2.0, where=b1[4, 3])",),
+    "prod": ("prod(f8[4, 3], where=b1[4, 3])",),
+    "repeat": ("repeat(f8[3], [1, 0, 2])", "repeat(f8[3], u1[3])"),
+    "std": ("std(f8[4, 3], where=b1[4, 3])",),
+    "sum": ("sum(f8[4, 3], where=b1[4, 3])",),
+    "var": ("var(f8[4, 3], where=b1[4, 3])",),
+}  # fmt: skip
+
 # Extents of results that depend on what is in the arrays.
-_FREE_SIZES = frozenset(
-    [
-        "argwhere",
-        "bincount",
-        "compress",
-        "delete",
-        "extract",
-        "flatnonzero",
-        "histogram",
-        "histogram_bin_edges",
-        "insert",
-        "intersect1d",
-        "linalg.lstsq",
-        "nonzero",
-        "polydiv",
-        "polyadd",
-        "polysub",
-        "polymul",
-        "setdiff1d",
-        "setxor1d",
-        "tril_indices",
-        "tril_indices_from",
-        "triu_indices",
-        "triu_indices_from",
-        "union1d",
-        "unique",
-        "unique_counts",
-        "unique_inverse",
-        "unique_values",
-    ]
-)
+_FREE_SIZES = frozenset((
+    "argwhere", "bincount", "compress", "delete", "extract", "flatnonzero", "histogram", "histogram_bin_edges",
+    "insert", "intersect1d", "linalg.lstsq", "nonzero", "polyadd", "polydiv", "polymul", "polysub", "setdiff1d",
+    "setxor1d", "tril_indices", "tril_indices_from", "triu_indices", "triu_indices_from", "union1d", "unique",
+    "unique_counts", "unique_inverse", "unique_values",
+))  # fmt: skip
 # Real or complex by what is in the matrix, unless it is complex itself.
 _COMPLEX_ONLY = frozenset(("linalg.eig", "linalg.eigvals"))
 
@@ -289,6 +294,8 @@ def _names() -> dict[str, tuple[str, ...]]:
 
 
 NAMES: Final[Mapping[str, tuple[str, ...]]] = {
+    "numpy.einsum": (),
+    "numpy.linspace": (),
     **{f"numpy.{name}": samples for name, samples in _names().items()},
     **{f"ndarray.{name}": samples for name, samples in _METHODS.items()},
 }
@@ -300,7 +307,7 @@ def typed_entry(name: str) -> RuleEntry:
     def lower(build: Builder, *args: Operand, **keywords: Operand) -> Operand:
         return call_numpy(build, name, args, keywords, free_sizes=name.partition(".")[2] in _FREE_SIZES)
 
-    return RuleEntry(name, lower, (), typed=True)
+    return RuleEntry(name, guarded(lower), (), typed=True)
 
 
 def _register(name: str, samples: tuple[str, ...]) -> None:
@@ -314,5 +321,16 @@ def _register(name: str, samples: tuple[str, ...]) -> None:
         return call_numpy(build, function, args, keywords, free_sizes=rest in _FREE_SIZES)
 
 
+def _register_method(method: str, samples: tuple[str, ...]) -> None:
+    @numpy_rule(f"ufunc.{method}", samples=samples, typed=True)
+    def lower(build: Builder, ufunc: Static, *args: Operand, **keywords: Operand) -> Operand:
+        name = str(ufunc.value.__name__)
+        if getattr(np, name, None) is not ufunc.value:
+            raise build.error("E116", f"method '{method}' of a ufunc that is not NumPy's own is not compiled")
+        return call_numpy(build, f"numpy.{name}.{method}", args, keywords)
+
+
 for _name, _samples in NAMES.items():
     _register(_name, _samples)
+for _name, _samples in _UFUNC_METHODS.items():
+    _register_method(_name, _samples)

@@ -65,9 +65,9 @@ KERNEL = Kernel(
     domain="Differential equations",
     dwarf="Structured grids",
     presets={
-        "S": {"rows": 60, "columns": 70, "steps": 6},
-        "M": {"rows": 120, "columns": 130, "steps": 30},
-        "L": {"rows": 300, "columns": 310, "steps": 90},
+        "S": {"rows": 60, "columns": 70, "steps": 10},
+        "M": {"rows": 120, "columns": 130, "steps": 45},
+        "L": {"rows": 300, "columns": 310, "steps": 120},
     },
     make_inputs=make_inputs,
     dtypes=("float32", "float64"),

@@ -49,9 +49,9 @@ KERNEL = Kernel(
     domain="Chemistry",
     dwarf="Map",
     presets={
-        "S": {"points": 100_000, "rings": 100},
-        "M": {"points": 1_000_000, "rings": 1000},
-        "L": {"points": 10_000_000, "rings": 1000},
+        "S": {"points": 300_000, "rings": 200},
+        "M": {"points": 3_000_000, "rings": 1000},
+        "L": {"points": 16_000_000, "rings": 1000},
     },
     make_inputs=make_inputs,
     dtypes=("float32", "float64"),

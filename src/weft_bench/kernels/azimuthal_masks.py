@@ -52,9 +52,9 @@ KERNEL = Kernel(
     domain="Chemistry",
     dwarf="Map",
     presets={
-        "S": {"points": 20_000, "rings": 100},
-        "M": {"points": 100_000, "rings": 200},
-        "L": {"points": 400_000, "rings": 500},
+        "S": {"points": 40_000, "rings": 200},
+        "M": {"points": 200_000, "rings": 400},
+        "L": {"points": 800_000, "rings": 800},
     },
     make_inputs=make_inputs,
     dtypes=("float32", "float64"),

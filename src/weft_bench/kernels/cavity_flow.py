@@ -111,9 +111,9 @@ KERNEL = Kernel(
     domain="Physics",
     dwarf="Structured grids",
     presets={
-        "S": {"rows": 41, "columns": 43, "steps": 8, "sweeps": 30},
-        "M": {"rows": 61, "columns": 65, "steps": 50, "sweeps": 50},
-        "L": {"rows": 121, "columns": 125, "steps": 120, "sweeps": 100},
+        "S": {"rows": 41, "columns": 43, "steps": 14, "sweeps": 30},
+        "M": {"rows": 61, "columns": 65, "steps": 60, "sweeps": 50},
+        "L": {"rows": 121, "columns": 125, "steps": 100, "sweeps": 100},
     },
     make_inputs=make_inputs,
     dtypes=("float32", "float64"),

@@ -107,7 +107,7 @@ def make_inputs(sizes: Sizes, dtype: np.dtype[Any], rng: np.random.Generator) ->
     rows, columns = sizes["rows"], sizes["columns"]
     return {
         "steps": sizes["steps"],
-        "steady": 0.004,
+        "steady": 0.002,
         "sweeps": sizes["sweeps"],
         "dt": 0.001,
         "dx": 2.0 / max(columns - 1, 1),
@@ -129,9 +129,9 @@ KERNEL = Kernel(
     domain="Physics",
     dwarf="Structured grids",
     presets={
-        "S": {"rows": 31, "columns": 33, "steps": 6, "sweeps": 20},
-        "M": {"rows": 41, "columns": 45, "steps": 30, "sweeps": 40},
-        "L": {"rows": 61, "columns": 65, "steps": 150, "sweeps": 50},
+        "S": {"rows": 31, "columns": 33, "steps": 12, "sweeps": 20},
+        "M": {"rows": 41, "columns": 45, "steps": 60, "sweeps": 40},
+        "L": {"rows": 61, "columns": 65, "steps": 300, "sweeps": 50},
     },
     make_inputs=make_inputs,
     dtypes=("float32", "float64"),

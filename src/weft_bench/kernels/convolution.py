@@ -50,9 +50,9 @@ KERNEL = Kernel(
     domain="Machine learning",
     dwarf="Dense linear algebra",
     presets={
-        "S": {"batch": 4, "rows": 20, "columns": 22, "channels": 3, "filters": 8, "size": 3},
-        "M": {"batch": 8, "rows": 34, "columns": 36, "channels": 3, "filters": 16, "size": 5},
-        "L": {"batch": 8, "rows": 72, "columns": 74, "channels": 6, "filters": 16, "size": 7},
+        "S": {"batch": 4, "rows": 28, "columns": 30, "channels": 3, "filters": 8, "size": 3},
+        "M": {"batch": 8, "rows": 60, "columns": 62, "channels": 3, "filters": 16, "size": 5},
+        "L": {"batch": 8, "rows": 92, "columns": 94, "channels": 6, "filters": 16, "size": 7},
     },
     make_inputs=make_inputs,
     dtypes=("float32", "float64"),

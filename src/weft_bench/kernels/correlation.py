@@ -51,9 +51,9 @@ KERNEL = Kernel(
     domain="Statistics",
     dwarf="Dense linear algebra",
     presets={
-        "S": {"observations": 300, "variables": 200},
-        "M": {"observations": 700, "variables": 500},
-        "L": {"observations": 1500, "variables": 1200},
+        "S": {"observations": 450, "variables": 350},
+        "M": {"observations": 1000, "variables": 700},
+        "L": {"observations": 1900, "variables": 1400},
     },
     make_inputs=make_inputs,
     dtypes=("float32", "float64"),

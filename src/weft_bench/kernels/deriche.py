@@ -31,7 +31,8 @@ def deriche(alpha: Any, image: NDArray[Any]) -> NDArray[Any]:
     near, far = 2.0 * decay, -decay2
     rows, columns = image.shape
 
-    forward, backward = np.empty_like(image), np.empty_like(image)
+    forward = np.empty((rows, columns), image.dtype)
+    backward = np.empty((rows, columns), image.dtype)
     forward[:, 0] = up0 * image[:, 0]
     forward[:, 1] = up0 * image[:, 1] + up1 * image[:, 0] + near * forward[:, 0]
     for j in range(2, columns):

@@ -50,11 +50,7 @@ KERNEL = Kernel(
     title="Gram-Schmidt orthonormalisation",
     domain="Linear algebra",
     dwarf="Dense linear algebra",
-    presets={
-        "S": {"rows": 80, "columns": 60},
-        "M": {"rows": 200, "columns": 180},
-        "L": {"rows": 600, "columns": 500},
-    },
+    presets={"S": {"rows": 100, "columns": 80}, "M": {"rows": 240, "columns": 210}, "L": {"rows": 600, "columns": 500}},
     make_inputs=make_inputs,
     dtypes=("float32", "float64"),
     outputs=("A", RETURN),

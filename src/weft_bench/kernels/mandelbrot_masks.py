@@ -49,9 +49,9 @@ KERNEL = Kernel(
     domain="Mathematics",
     dwarf="Map",
     presets={
-        "S": {"width": 110, "height": 100, "turns": 30},
-        "M": {"width": 260, "height": 250, "turns": 50},
-        "L": {"width": 520, "height": 500, "turns": 120},
+        "S": {"width": 200, "height": 190, "turns": 40},
+        "M": {"width": 480, "height": 460, "turns": 60},
+        "L": {"width": 900, "height": 880, "turns": 150},
     },
     make_inputs=make_inputs,
     dtypes=("float32", "float64"),

@@ -56,9 +56,9 @@ KERNEL = Kernel(
     domain="Mathematics",
     dwarf="Map",
     presets={
-        "S": {"width": 110, "height": 100, "turns": 40},
-        "M": {"width": 260, "height": 250, "turns": 100},
-        "L": {"width": 700, "height": 680, "turns": 150},
+        "S": {"width": 210, "height": 200, "turns": 50},
+        "M": {"width": 480, "height": 460, "turns": 110},
+        "L": {"width": 1200, "height": 1150, "turns": 150},
     },
     make_inputs=make_inputs,
     dtypes=("float32", "float64"),

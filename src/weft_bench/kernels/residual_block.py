@@ -75,8 +75,8 @@ KERNEL = Kernel(
     domain="Machine learning",
     dwarf="Dense linear algebra",
     presets={
-        "S": {"batch": 2, "rows": 20, "columns": 22, "channels": 32, "inner": 8},
-        "M": {"batch": 4, "rows": 40, "columns": 42, "channels": 64, "inner": 16},
+        "S": {"batch": 4, "rows": 28, "columns": 30, "channels": 64, "inner": 16},
+        "M": {"batch": 8, "rows": 40, "columns": 42, "channels": 128, "inner": 32},
         "L": {"batch": 8, "rows": 56, "columns": 58, "channels": 256, "inner": 64},
     },
     make_inputs=make_inputs,

@@ -23,7 +23,7 @@ from weft_bench.kernel import RETURN, Inputs, Kernel, Sizes
 def self_energies(G: NDArray[Any], D: NDArray[Any], H: NDArray[Any], near: NDArray[Any]) -> NDArray[Any]:
     """One small pair of products per combination."""
     momenta, energies = G.shape[0], G.shape[1]
-    S = np.zeros_like(G)
+    S = np.zeros(G.shape, G.dtype)
     for k in range(momenta):
         for e in range(energies):
             for q in range(D.shape[0]):

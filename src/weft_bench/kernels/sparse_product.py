@@ -53,9 +53,9 @@ KERNEL = Kernel(
     domain="Graphs",
     dwarf="Sparse linear algebra",
     presets={
-        "S": {"rows": 5000, "columns": 4000, "entries": 10},
-        "M": {"rows": 50_000, "columns": 40_000, "entries": 10},
-        "L": {"rows": 500_000, "columns": 400_000, "entries": 12},
+        "S": {"rows": 3500, "columns": 3000, "entries": 10},
+        "M": {"rows": 35_000, "columns": 30_000, "entries": 10},
+        "L": {"rows": 350_000, "columns": 300_000, "entries": 12},
     },
     make_inputs=make_inputs,
     dtypes=("float32", "float64"),

@@ -18,7 +18,7 @@ from weft_bench.kernel import Inputs, Kernel, Sizes
 
 def symmetric_product(alpha: float, beta: float, A: NDArray[Any], B: NDArray[Any], C: NDArray[Any]) -> None:
     """A number of A left of the diagonal serves both places it stands for."""
-    C *= beta
+    C[:] = beta * C
     for i in range(C.shape[0]):
         for j in range(C.shape[1]):
             C[:i, j] += alpha * B[i, j] * A[i, :i]
@@ -49,11 +49,7 @@ KERNEL = Kernel(
     title="Product with a symmetric matrix",
     domain="Linear algebra",
     dwarf="Dense linear algebra",
-    presets={
-        "S": {"rows": 45, "columns": 55},
-        "M": {"rows": 140, "columns": 160},
-        "L": {"rows": 420, "columns": 450},
-    },
+    presets={"S": {"rows": 38, "columns": 44}, "M": {"rows": 130, "columns": 150}, "L": {"rows": 360, "columns": 400}},
     make_inputs=make_inputs,
     dtypes=("float32", "float64"),
     outputs=("C",),

@@ -77,8 +77,8 @@ KERNEL = Kernel(
     domain="Weather",
     dwarf="Structured grids",
     presets={
-        "S": {"width": 44, "length": 48, "levels": 24},
-        "M": {"width": 110, "length": 120, "levels": 50},
+        "S": {"width": 64, "length": 68, "levels": 40},
+        "M": {"width": 130, "length": 140, "levels": 64},
         "L": {"width": 256, "length": 256, "levels": 90},
     },
     make_inputs=make_inputs,
