@@ -494,3 +494,15 @@ def test_what_cannot_be_followed_is_left_to_python(function) -> None:
         warnings.simplefilter("ignore", weft.FallbackWarning)
         for n in (0, 1, 3, 4):
             assert program(n) == function(n)
+
+
+def first_and_itself(a, n):
+    return a[0] + n * 2, a[1] is a
+
+
+def test_an_argument_that_holds_itself_goes_to_python() -> None:
+    items: list[Any] = [1]
+    items.append(items)
+    program: Any = weft.program(first_and_itself)
+    with pytest.warns(weft.FallbackWarning):
+        assert program(items, 2) == (5, True)
