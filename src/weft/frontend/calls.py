@@ -59,6 +59,7 @@ from weft.support.loops import prange
 
 _MAX_DEPTH = 16
 RESULT = "@return"
+_GIVING_ITEMS = ("builtins.list", "builtins.tuple", "builtins.min", "builtins.max", "builtins.sum")
 
 
 def lower_call(ctx: Lowering, node: ast.Call) -> Operand:
@@ -270,7 +271,7 @@ def _lowered(
 def _looked_at(ctx: Lowering, entry: RuleEntry, operand: Operand) -> Operand:
     """An operand as a rule takes it: lists without identity, those of any length as NumPy makes arrays of them."""
     plain = resolved(ctx, operand)
-    if entry.name.startswith("builtins.") and mentions(contents(ctx, operand)):
+    if entry.name in _GIVING_ITEMS and mentions(contents(ctx, operand)):
         raise ctx.build.error("E116", f"{entry.name} of lists inside of others is not compiled", "write a loop")
     if not isinstance(plain, Growing):
         return plain
@@ -393,7 +394,7 @@ def _looped(ctx: Lowering, activation: Activation) -> Operand:
         build.emit(While(carries=carries, body=region, id=build.new_id(), span=build.span))
 
     names = [RESULT, *sorted(key for key in activation.env if _travels(key))]
-    lower_carried(ctx, names, body, make, is_call=True)
+    lower_carried(ctx, names, body, make, LoopFrame({}, activation, is_call=True))
     return activation.env[RESULT]
 
 

@@ -134,8 +134,8 @@ def build_continuation(
     """A function with parameters `names` that runs `tree` from the statement at `path` on.
 
     `names` include `rest_names(tree, path)`. A name whose value is `UNBOUND` has no value; a local name that is not
-    among them has none yet. With `after_call` the statement's call is under way, and a last parameter is a function that
-    does the rest of it: it runs inside the `with` and `try` statements around, like the call itself.
+    among them has none yet. With `after_call` the statement's call is under way, and a last parameter is a function
+    that does the rest of it: it runs inside the `with` and `try` statements around, like the call itself.
     `prelude` comes first: definitions of nested functions, which are made again rather than handed over.
     Raises ValueError where the function or the statements on the path cannot be resumed.
     """

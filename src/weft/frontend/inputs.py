@@ -36,7 +36,7 @@ from weft.numpy_rules.values import (
     Tuple,
     Unbound,
 )
-from weft.support.abi import MAX_EXTENT, MAX_RANK, ArgKind, ArgSpec, Slot, SlotKind, pack_order
+from weft.support.abi import MAX_EXTENT, MAX_NESTING, MAX_RANK, ArgKind, ArgSpec, Slot, SlotKind, pack_order
 
 _PYTHON_SCALARS: dict[type, tuple[ArgKind, ScalarType]] = {
     bool: (ArgKind.PY_BOOL, PY_BOOL),
@@ -320,6 +320,13 @@ class Inputs:
         value = getattr(self.objects[owner.slot], name)
         return self.add(Slot(SlotKind.ATTRIBUTE, owner.slot, name), value, name)
 
+    def nesting(self, number: int) -> int:
+        """How many tuples, lists and dicts the object in a slot stands in."""
+        depth, slot = 0, self.slots[number]
+        while slot.parent >= 0:
+            depth, slot = depth + 1, self.slots[slot.parent]
+        return depth
+
     def slot_of(self, operand: Operand) -> int:
         """The slot whose very object an operand is; -1 if it is none (a view of it is not)."""
         if isinstance(operand, Static | Tuple | Dict | Instance | Foreign) and operand.slot >= 0:
@@ -349,6 +356,8 @@ def _container_operand(inputs: Inputs, number: int, example: Any, name: str) -> 
     kind = cast("type[Any]", type(example))
     if kind is slice or kind is range:
         return _bounds_operand(inputs, number, example, name)
+    if inputs.nesting(number) > MAX_NESTING:
+        raise UnsupportedArgument(number, f"{name} stands in too many tuples, lists or dicts, or holds itself")
     if len(example) > _MAX_ITEMS:
         raise UnsupportedArgument(number, f"{name} is a {kind.__name__} of more than {_MAX_ITEMS} items")
     if kind in (tuple, list) or named_fields(kind) is not None:

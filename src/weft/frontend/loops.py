@@ -31,7 +31,6 @@ from weft.frontend.joins import (
     same_form,
 )
 from weft.frontend.joins import targets as join_targets
-from weft.frontend.liveness import Names
 from weft.frontend.names import stored_names
 from weft.frontend.objects import fixed_items
 from weft.frontend.statements import assign, lower_block, lower_if_arms, restore_state, saved_state, unreachable
@@ -149,7 +148,8 @@ def _boxed(ctx: Lowering, node: ast.For, path: tuple[int, ...], iterable: Iterat
         def body() -> bool:
             if number < len(ranges) - 1:
                 inner, make = level(here, carried)
-                lower_carried(ctx, carried, inner, make, whole=ctx.loops[-1].whole or ctx.loops[-1], live=live)
+                whole = ctx.loops[-1].whole or ctx.loops[-1]
+                lower_carried(ctx, carried, inner, make, LoopFrame({}, ctx.activation, whole=whole, live=live))
                 return True
             return _at_point(ctx, node, path, iterable, here, counts)
 
@@ -252,7 +252,7 @@ def _carry(
         ctx.env[flag] = Scalar(const(False, PY_BOOL))
     names = carried_names(ctx, node, path)
     live = ctx.activation.before[path] | ctx.activation.after[path]
-    frame = lower_carried(ctx, names, body, make, flag=flag, live=live)
+    frame = lower_carried(ctx, names, body, make, LoopFrame({}, ctx.activation, flag=flag, live=live))
     for name in stored_names(node) - set(names):
         ctx.env.pop(name, None)
     left = bool(frame.breaks) or not endless
@@ -287,16 +287,11 @@ def lower_carried(
     names: list[str],
     body: Callable[[], bool],
     make: _Make,
-    *,
-    is_call: bool = False,
-    flag: str = "",
-    whole: LoopFrame | None = None,
-    live: Names = frozenset(),
-    once: bool = False,
+    kind: LoopFrame,
 ) -> LoopFrame:
     """Emit a loop that carries `names`; afterwards the environment holds what they are below it.
 
-    `live` are the names that something reads before or after it: who else refers to a list is looked for there.
+    `kind` is what is known of the loop before it is lowered; the frame that is given back knows the rest.
     """
     build, activation = ctx.build, ctx.activation
     before, depth = dict(ctx.env), activation.depth
@@ -304,7 +299,7 @@ def lower_carried(
     init = {name: before.get(name, Unbound()) for name in names}
     templates: dict[str, Template] = {name: Same(operand) for name, operand in init.items()}
     for _ in range(_MAX_TRIALS):
-        frame = LoopFrame(templates, activation, is_call, flag, whole, live=live, known=known, once=once)
+        frame = replace(kind, carried=templates, known=known, exits=[], unfit=[])
         heads: dict[str, Operand] = {}
         made: dict[str, list[Value | str]] = {}
         for name, template in templates.items():
@@ -317,8 +312,8 @@ def lower_carried(
             activation.env.update(rebound(ctx, heads))
             at_head = dict(activation.env)
             falls = body()
-            if falls and not is_call:
-                emit_exit(ctx, frame, is_break=once)
+            if falls and not kind.is_call:
+                emit_exit(ctx, frame, is_break=kind.once)
         ctx.loops.pop()
         activation.rests, activation.depth = rests, depth
         if _passed_by_value(ctx, frame, before, init) or _growing_lists(ctx, frame, init):

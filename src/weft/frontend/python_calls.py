@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from weft.frontend.branches import choose, split
-from weft.frontend.context import Lowering
+from weft.frontend.context import LoopFrame, Lowering
 from weft.frontend.expressions import binary, condition
 from weft.frontend.growing import copied
 from weft.frontend.heap import contents
@@ -210,5 +210,6 @@ def _fold(
             )
         )  # fmt: skip
 
-    lower_carried(ctx, [key], body, make, live=ctx.activation.before[ctx.activation.path])
+    live = ctx.activation.before[ctx.activation.path]
+    lower_carried(ctx, [key], body, make, LoopFrame({}, ctx.activation, live=live))
     return ctx.env.pop(key)

@@ -436,13 +436,14 @@ def _if(ctx: Lowering, node: ast.If, path: Path) -> bool:
     if isinstance(test, Const):
         number = 0 if test.value else 1
         return lower_block(ctx, node.body if test.value else node.orelse, (*path, number))
-    return lower_if_arms(
-        ctx,
-        test,
-        lambda: lower_block(ctx, node.body, (*path, 0)),
-        lambda: lower_block(ctx, node.orelse, (*path, 1)),
-        ctx.activation.after[path],
-    )
+    with ctx.at(node):
+        return lower_if_arms(
+            ctx,
+            test,
+            lambda: lower_block(ctx, node.body, (*path, 0)),
+            lambda: lower_block(ctx, node.orelse, (*path, 1)),
+            ctx.activation.after[path],
+        )
 
 
 def lower_if_arms(ctx: Lowering, test: Expr, then: Callable[[], bool], orelse: Callable[[], bool], live: Names) -> bool:
