@@ -8,6 +8,8 @@ import re
 import shutil
 import signal
 import tempfile
+import warnings
+from collections.abc import Generator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -34,6 +36,17 @@ def pytest_unconfigure(config: pytest.Config) -> None:
     if own is not None:
         shutil.rmtree(own, ignore_errors=True)
         del os.environ["WEFT_CACHE_DIR"]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
+    """A RuntimeWarning that a test does not expect is a failure."""
+    with warnings.catch_warnings(record=True) as told:
+        result = yield
+    unexpected = [str(warning.message) for warning in told if issubclass(warning.category, RuntimeWarning)]
+    if unexpected and not any(mark.name == "filterwarnings" for mark in item.iter_markers()):
+        pytest.fail(f"RuntimeWarning: {unexpected[0]}")
+    return result
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -42,7 +42,7 @@ def page() -> str:
     for name, entry in all_rules().items():
         family, _, rest = name.partition(".")
         shown = f"np.{rest}" if family == "numpy" else f"{family}.{rest}"
-        if not entry.typed and typed_rule(entry) is not None:
+        if typed_rule(entry) is not None:
             also.append(shown)
         if entry.typed:
             typed.append(shown)

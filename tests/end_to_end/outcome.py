@@ -59,7 +59,8 @@ def assert_same_outcome(actual: Outcome, expected: Outcome, ulps: float = 0.0, w
     assert_same(actual.arguments, expected.arguments, ulps, f"{where} arguments")
     assert_same(dict(actual.keywords), dict(expected.keywords), ulps, f"{where} keywords")
     assert relations(actual) == relations(expected), f"{where}: the result is or shares another argument"
-    assert actual.warnings == expected.warnings, f"{where}: other warnings"
+    too_many, too_few = sorted(actual.warnings - expected.warnings), sorted(expected.warnings - actual.warnings)
+    assert actual.warnings == expected.warnings, f"{where}: warnings {too_many}, without {too_few}"
 
 
 def describe_error(error: BaseException | None) -> str:
@@ -102,10 +103,21 @@ def assert_same(actual: Any, expected: Any, ulps: float = 0.0, where: str = "") 
             assert list(actual) == list(expected), where
             for key, other in expected.items():
                 assert_same(actual[key], other, ulps, f"{where}[{key!r}]")
-        case _ if hasattr(expected, "__dict__") and not callable(expected):
-            assert_same(vars(actual), vars(expected), ulps, f"vars({where})")
+        case _ if not callable(expected) and has_attributes(expected):
+            assert_same(attributes(actual), attributes(expected), ulps, f"vars({where})")
         case _:
             assert actual is expected or actual == expected or repr(actual) == repr(expected), where
+
+
+def has_attributes(value: Any) -> bool:
+    """Whether an object of a class written in Python has attributes of its own."""
+    return hasattr(value, "__dict__") or hasattr(type(value), "__slots__")
+
+
+def attributes(value: Any) -> dict[str, Any]:
+    """The attributes of an object, in its dict or in slots."""
+    slots = [name for cls in type(value).__mro__ for name in getattr(cls, "__slots__", ()) if hasattr(value, name)]
+    return {**{name: getattr(value, name) for name in slots}, **getattr(value, "__dict__", {})}
 
 
 def assert_same_array(actual: Any, expected: Any, ulps: float, where: str) -> None:

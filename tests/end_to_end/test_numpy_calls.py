@@ -95,7 +95,16 @@ def with_an_axis(a: Any, axis: Any) -> Any:
     return np.sort(a, axis=axis), np.median(a, axis=axis, keepdims=True) - a
 
 
+def sorted_in_place(a: Any, b: Any) -> Any:
+    a.sort()
+    a[:, ::2].sort(axis=0)
+    b[::-1].sort(kind="stable")
+    b.partition(2)
+    return a.argpartition(0, axis=1)
+
+
 PROGRAMS = [
+    (sorted_in_place, lambda: (MATRIX.copy(), VECTOR.copy())),
     (among_fused_code, lambda: (MATRIX.copy(), VECTOR.copy())),
     (in_a_loop, lambda: (MATRIX.copy(), VECTOR.copy(), 4)),
     (into_rows, lambda: (MATRIX.copy(), np.zeros((5, 5)))),
@@ -166,7 +175,13 @@ def wrong_shapes(a: Any, b: Any) -> Any:
     return np.linalg.solve(a, b)
 
 
+def sorted_without_an_axis(a: Any) -> Any:
+    a[0] = 5.0
+    a.sort(axis=None)
+
+
 FAILURES = [
+    (sorted_without_an_axis, lambda: (np.arange(3.0)[::-1].copy(),)),
     (singular, lambda: (np.zeros((3, 3)), np.ones(3), np.zeros(2))),
     (singular, lambda: (np.ones((3, 2)), np.ones(3), np.zeros(2))),
     (wrong_axis, lambda: (np.ones((3, 3)),)),

@@ -352,3 +352,32 @@ def test_threads_share_a_cut_program() -> None:
             results = list(pool.map(lambda _: program(*make(3)), range(12)))
     expected = random_start(*make(3))
     assert all(np.array_equal(result[0], expected[0]) and result[1] == expected[1] for result in results)
+
+
+def test_parts_that_are_views_stay_views_across_python() -> None:
+    def through_a_loop(a: Any, n: int) -> Any:
+        for i in range(n):
+            part = a.real
+            b = part * 2 + i
+        opaque(n)
+        part[0] = 5 + n * 2
+        return b, a * 2 + 1
+
+    def into_a_branch(a: Any, n: int) -> Any:
+        part = a.imag
+        b = part * 2 + n
+        if n > 1:
+            opaque(part).sort()
+        return b, a * 2 + 1
+
+    def returned(a: Any, n: int) -> Any:
+        part = a.real
+        for i in range(n):
+            part = a.imag if i % 2 else a.real
+        return part, a * 2 + n
+
+    for function in (through_a_loop, into_a_branch, returned):
+        program = weft.program(function)
+        for n in (1, 2, 3, 3):
+            expected = run(function, (np.array([3 + 2j, 1 - 1j, 2 + 5j]), n))
+            assert_same_outcome(run(program, (np.array([3 + 2j, 1 - 1j, 2 + 5j]), n)), expected, 4.0, f"n={n}")

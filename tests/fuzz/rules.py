@@ -50,8 +50,10 @@ BINARY = (
     Rule("power", "np.power({0}, {1})", 0.4, "f", free=True),
 )
 COMPARISONS = (
-    *_infix("<", "<=", ">", ">=", "==", "!=", weight=2),
-    *_calls("less", "greater_equal", "equal", "not_equal", operands=2, weight=0.4),
+    *_infix("<", "<=", ">", ">=", weight=2, letters="biuf"),  # of complex NaNs NumPy warns as its compiler has it
+    *_infix("==", "!=", weight=2),
+    *_calls("less", "greater_equal", operands=2, weight=0.4, letters="biuf"),
+    *_calls("equal", "not_equal", operands=2, weight=0.4),
 )
 UNARY = (
     Rule("negative", "(-{0})", 3, "iufc"),

@@ -47,6 +47,7 @@ from weft.support.errors import CompileError
 OPTIONS = Options(fallback="error", threads=1)
 _LEAVE_OUT = ("simplify", "inline-producers", "fuse-maps")
 _FILE = "<fuzz "  # how the names of all programs' files begin
+_SUMS = ("encountered in reduce", "encountered in matmul", "encountered in dot")
 _OWN = (weft.FallbackWarning, weft.PerformanceWarning)
 
 
@@ -248,6 +249,8 @@ class Check:
         report.resumed += resumed
         if after.calls > before.calls and not resumed:
             report.native.append((case, inputs))
+        if inputs.values == "special":
+            got, want = _without_sums(got), _without_sums(want)
         return got, want, resumed
 
     def difference(self, inputs: Inputs, got: Outcome, want: Outcome, resumed: bool) -> Difference | None:
@@ -300,6 +303,12 @@ def run(function: Any, arguments: Sequence[Any], case: Case) -> Outcome:
             error = problem
     names = [param.name for param in case.params]
     return Outcome(value, error, dict(zip(names, arguments, strict=True)), {}, frozenset(seen))
+
+
+def _without_sums(outcome: Outcome) -> Outcome:
+    """The order of a sum is free, and with it whether infinities or NaNs meet first: whether it warns."""
+    kept = frozenset(item for item in outcome.warnings if not any(word in item[1] for word in _SUMS))
+    return replace(outcome, warnings=kept)
 
 
 def _program_line() -> int:

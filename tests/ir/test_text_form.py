@@ -144,6 +144,26 @@ def test_parsed_nodes_have_ids_of_their_own() -> None:
     assert 0 not in ids
 
 
+OBJECTS = """\
+weft-ir 1
+program objects
+slot param 0: tuple length 1
+slot item 0 of 0: py_int
+slot param 1: list
+constant object "Point"
+scalar slot 1 = %n.1: py_int
+{
+  return tuple(list as 3 (%n.1), call 0 as 4 (%n.1, list as 3 (%n.1)), call 0(missing), slot 2)
+}
+"""
+
+
+def test_objects_that_are_made_have_a_text() -> None:
+    program = parse_program(OBJECTS)
+    verify(program)
+    assert print_program(program) == OBJECTS
+
+
 def test_comments_and_blank_lines_are_skipped() -> None:
     text = SAMPLES["maps"].replace("{\n", "{  # begins\n\n   # more\n", 1)
 

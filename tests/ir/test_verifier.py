@@ -217,7 +217,7 @@ MALFORMED = [
     ("histogram", "transient C", "transient S", "a transient is dense"),
     # calls
     ("calls", "order=constant 0", "order=constant 1", "there is no constant 1"),
-    ("calls", "list(", "named 1 (", "there is no constant 1"),
+    ("calls", "list(", "call 1(", "there is no constant 1"),
     ("calls", "(s.5 axes (1, 0)) site 0", "(s.5 axes (1, 0)) site 4", "site 4 does not stand above"),
     ("calls", "(s.5 axes (1, 0))", "(s.5 axes (1, 1))", "the axes (1, 1) are not those of s.5"),
     ("calls", "-> (%t.8: f8)", "-> (%t.8: f8 axes (0))", "%t.8 is a number and has no axes"),

@@ -16,7 +16,6 @@ from tests.kernels.forms import (
     READY,
     USUAL,
     WAITING,
-    WRONG,
     all_extents,
     broadcast,
     lay_out,
@@ -25,6 +24,7 @@ from tests.kernels.forms import (
     small_sizes,
     square,
 )
+from tests.kernels.wrong_shapes import WRONG
 from weft_bench.agreement import compare_values
 from weft_bench.kernel import Inputs, Kernel, Sizes
 from weft_bench.kernels import BY_NAME

@@ -6,10 +6,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-import weft
 from tests.legality.faults import every_loop_in_any_order, every_temporary_where_it_is_read
 from tests.legality.harness import Case, Variant, check_compiled, check_program, compile_variants, variants_of
 from tests.legality.themes import BY_NAME, CASES
@@ -126,32 +124,3 @@ def _first_line(case: Case, lines: list[str]) -> int:
     while not lines[number].startswith("def "):
         number += 1
     return number + 1
-
-
-# ---- faults known today: a test that begins to pass says so --------------------------------------------------------
-
-
-def chosen(a, b, flag):
-    return a if flag else b
-
-
-@pytest.mark.xfail(
-    reason="an argument that comes back through a ref is a new object where it is empty or not dense",
-    raises=AssertionError,
-)
-@pytest.mark.parametrize("make", [lambda: np.zeros(0), lambda: np.zeros(4)[1:2:2]], ids=["empty", "one with a stride"])
-def test_an_array_chosen_at_run_time_is_itself(make: Callable[[], np.ndarray]) -> None:
-    a, b = make(), make()
-    program = weft.program(chosen, fallback="error")
-
-    assert program(a, b, True) is a
-    assert program(a, b, False) is b
-
-
-@pytest.mark.xfail(reason="a slice of a reshaped 1 x 1 array is refused as a broadcast", raises=weft.InternalError)
-def test_a_slice_of_a_single_element_reshaped() -> None:
-    def shifted(A):
-        f = A.reshape(-1)
-        f[1:] = f[:-1] * 2
-
-    weft.program(shifted, fallback="error")(np.ones((1, 1)))

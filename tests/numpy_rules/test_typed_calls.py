@@ -39,6 +39,8 @@ def call_text(name: str, sample: str, found: list[ast.expr]) -> str:
     root, _, rest = name.partition(".")
     if root == "ndarray":
         return f"{items[0]}.{rest}({', '.join([*items[1:], *named])})"
+    if root == "ufunc":
+        rest = ast.unparse(node.func)
     return f"np.{rest}({', '.join([*items, *named])})"
 
 

@@ -97,16 +97,48 @@ def test_no_parameters(harness):
 
 
 def test_signatures():
-    assert signature_of(lambda *args: None) is None
-    assert signature_of(lambda **options: None) is None
     signature = signature_of(keyword_only)
-    assert signature is not None
     assert (signature.names, signature.positional) == (("a", "b", "c"), 1)
+    signature = signature_of(open_ended)
+    assert (signature.names, signature.positional) == (("a", "c", "more", "options"), 1)
+    assert (signature.has_args, signature.has_keywords) == (True, True)
 
 
-def test_star_arguments_are_refused(harness):
-    with pytest.raises(TypeError, match="fixed number"):
-        harness.dispatcher(lambda *args: None)
+def open_ended(a, *more, c=3, **options):
+    return a, more, c, options
+
+
+def only_positional(a, /, *, c=3, **options):
+    return a, (), c, options
+
+
+OPEN_FORMS = [
+    (open_ended, (1,), {}),
+    (open_ended, (1, 2, 4), {}),
+    (open_ended, (1, 2), {"c": 4, "d": 5, "e": 6}),
+    (open_ended, (), {"d": 5, "a": 6}),
+    (only_positional, (1,), {"a": 2}),
+]
+
+
+@pytest.mark.parametrize(("function", "args", "kwargs"), OPEN_FORMS)
+def test_star_arguments_are_a_tuple_and_a_dict(harness, function, args, kwargs):
+    program = harness.dispatcher(function)
+    assert program.call(*args, **kwargs) == MISS
+    signature = signature_of(function)
+    expected = function(*args, **kwargs)
+    named = {"a": expected[0], "more": expected[1], "c": expected[2], "options": expected[3]}
+    assert program.misses == [tuple(named[name] for name in signature.names)]
+    assert signature.call(function, program.misses[0]) == expected
+
+
+@pytest.mark.parametrize(("args", "kwargs"), [((), {"d": 1}), ((1,), {"a": 1})])
+def test_mistakes_with_star_arguments_raise_the_error_of_cpython(harness, args, kwargs):
+    with pytest.raises(TypeError) as expected:
+        open_ended(*args, **kwargs)
+    with pytest.raises(TypeError) as raised:
+        harness.dispatcher(open_ended).call(*args, **kwargs)
+    assert str(raised.value) == str(expected.value)
 
 
 def test_exceptions_of_callbacks_propagate(harness):

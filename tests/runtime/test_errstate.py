@@ -19,7 +19,7 @@ def test_the_default_runs_the_kernel(program):
 
 @pytest.mark.parametrize("mode", ["ignore", "warn"])
 def test_modes_that_run_the_kernel(program, mode):
-    with np.errstate(all=mode):
+    with np.errstate(divide=mode, over=mode, invalid=mode, under="ignore"):
         assert program.call(1) is None
     assert program.call(1) is None
 
@@ -30,6 +30,11 @@ def test_modes_that_run_python(program, mode):
         assert program.call(1) == "python"
     assert program.call(1) is None
     assert program.dispatcher.counters().python_calls == 1
+
+
+def test_underflow_is_nothing_a_kernel_tells(program):
+    with np.errstate(under="warn"):
+        assert program.call(1) == "python"
 
 
 def test_call_and_log_modes(program):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import namedtuple
 from typing import Any
 
 import numpy as np
@@ -120,6 +121,38 @@ def test_tuples_and_their_items(harness):
     program = harness.program(identity, "out[0].i = args[1].i; return 0;", args, exits, slots=slots, out_count=1)
     assert program.call(("any", 7)) == 7
     for other in ((7,), ("any", 7, 8), ["any", 7], ("any", 7.0)):
+        assert program.call(other) == MISS
+
+
+def test_named_tuples_are_of_their_very_class(harness):
+    pair = namedtuple("pair", "a b")
+    slots = [Slot(SlotKind.PARAM, 0), Slot(SlotKind.ITEM, 1, parent=0)]
+    args = [ArgSpec(ArgKind.TUPLE, length=2), ArgSpec(ArgKind.PY_INT)]
+    body, exits = "out[0].i = args[1].i; return 0;", (Exit(Scalar(0, "py_int")),)
+    program = harness.program(identity, body, args, exits, slots=slots, out_count=1, values=(pair, None))
+    assert program.call(pair(3, 4)) == 4
+    for other in ((3, 4), namedtuple("pair", "a b")(3, 4), pair(3, 4.0)):
+        assert program.call(other) == MISS
+
+
+def test_lists_and_dicts_and_their_items(harness):
+    slots = [Slot(SlotKind.PARAM, 0), Slot(SlotKind.ITEM, 1, parent=0)]
+    args = [ArgSpec(ArgKind.LIST, length=2), ArgSpec(ArgKind.PY_INT)]
+    body, exits = "out[0].i = args[1].i; return 0;", (Exit(Scalar(0, "py_int")),)
+    program = harness.program(identity, body, args, exits, slots=slots, out_count=1)
+    given = ["any", 7]
+    assert program.call(given) == 7
+    given[1] = 8
+    assert program.call(given) == 8
+    given.append(9)
+    for other in (given, ("any", 7), ["any"], ["any", 7.0]):
+        assert program.call(other) == MISS
+
+    slots = [Slot(SlotKind.PARAM, 0), Slot(SlotKind.MAPPING, name="b", parent=0)]
+    args = [ArgSpec(ArgKind.DICT), ArgSpec(ArgKind.PY_INT)]
+    program = harness.program(identity, body, args, exits, slots=slots, out_count=1, values=(("a", "b"), None))
+    assert program.call({"a": None, "b": 7}) == 7
+    for other in ({"b": 7, "a": None}, {"a": None}, {"a": 1, "b": 7, "c": 1}, {1: 1, 2: 7}, {"a": 1, "b": 7.0}, 5):
         assert program.call(other) == MISS
 
 

@@ -6,6 +6,7 @@ import gc
 import importlib
 import sys
 import warnings
+from collections import namedtuple
 from typing import Any
 
 import numpy as np
@@ -71,6 +72,27 @@ def test_tuples_lists_unions_and_unbound(harness):
     assert call(2) == [[], 2]
     with pytest.raises(SystemError, match="alternative 3"):
         call(3)
+
+
+def test_calls_and_objects_made_once(harness):
+    pair = namedtuple("pair", "a b")
+    first_kind, second_kind = (
+        Sequence((Scalar(0, "py_int"), Sequence((), is_list=True)), share=share, cls=1) for share in (1, 2)
+    )
+    body = "out[0].i = 7; return 0;"
+    recipe = Sequence((first_kind, second_kind, first_kind))
+    call = make(harness, body, recipe, constants=(None, pair))
+    first, second, third = call()
+    assert first is third
+    assert first is not second
+    assert first == second == pair(7, [])
+    assert type(first) is pair
+
+
+def test_a_call_that_raises(harness):
+    call = make(harness, "return 0;", Sequence((Sequence((Const(0),), share=1, cls=1),)), constants=("x", int))
+    with pytest.raises(ValueError, match="invalid literal"):
+        call()
 
 
 def test_objects_of_slots_come_back_themselves(harness):

@@ -6,6 +6,8 @@ strides are known at run time only by bytes, `WEFT_AT(double, A, i * A_s0 + j * 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from weft.codegen.c_types import c_type
 from weft.codegen.expressions import index_factor, index_text
 from weft.codegen.kernel import Kernel
@@ -103,10 +105,22 @@ def view_strides(kernel: Kernel, view: View) -> list[str]:
     container = kernel.container(view.container)
     if not is_strided(container):
         return [index_text(kernel, stride) for stride in dense_view_strides(container, view)]
+    return _strides_by_name(kernel, view, lambda axis: stride_name(kernel, container, axis))
+
+
+def leaving_strides(kernel: Kernel, view: View) -> list[str]:
+    """Byte strides of a view that leaves the program: of an argument its own, which in axes of length 1 may be any."""
+    container = kernel.container(view.container)
+    if container.storage is not Storage.ARGUMENT or is_strided(container):
+        return view_strides(kernel, view)
+    return _strides_by_name(kernel, view, lambda axis: f"args[{container.slot}].a.strides[{axis}]")
+
+
+def _strides_by_name(kernel: Kernel, view: View, name: Callable[[int], str]) -> list[str]:
     texts: list[str] = []
     for number in range(view.rank):
         terms = [
-            _times(kernel, step, stride_name(kernel, container, axis))
+            _times(kernel, step, name(axis))
             for axis, entry in enumerate(view.axes)
             for mentioned, step in entry.terms
             if mentioned == number

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import assert_never
 
-from weft.codegen.access import block_text, view_data, view_strides
+from weft.codegen.access import block_text, leaving_strides, view_data
 from weft.codegen.c_types import store_scalar
 from weft.codegen.expressions import emit_expr, index_text
 from weft.codegen.kernel import Kernel, bare
@@ -127,7 +127,7 @@ class Store:
             self._room(shape, 2 * view.rank)
             for axis, extent in enumerate(view.shape):
                 kernel.line(f"{shape}[{axis}] = {index_text(kernel, extent)};")
-            for axis, stride in enumerate(view_strides(kernel, view)):
+            for axis, stride in enumerate(leaving_strides(kernel, view)):
                 kernel.line(f"{shape}[{view.rank + axis}] = {stride};")
             kernel.line(f"{place}.shape = {shape};")
             kernel.line(f"{place}.strides = {shape} + {view.rank};")

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 from weft.codegen.python_expressions import HELPERS, PythonExpressions, dtype_text
 from weft.ir.dtypes import PY_INT, DType
@@ -183,9 +184,6 @@ class _Emitter(PythonExpressions):
                 return self.names[f"slot {slot}"]
             case Missing():
                 return self.helper("MISSING")
-            case Pack(items=items, cls=cls) if cls >= 0:
-                named, text = self.program.constants[cls], ", ".join(self.bundle(item) for item in items)
-                return f"{named.__module__.replace('numpy', 'np', 1)}.{named.__qualname__}({text})"
             case Pack():
                 return _once(bundle.share, self._pack(bundle))
             case Listed(view=view, type=type_, share=share):
@@ -205,6 +203,10 @@ class _Emitter(PythonExpressions):
         if pack.is_dict:
             return f"{{{', '.join(f'{k}: {v}' for k, v in zip(items[::2], items[1::2], strict=True))}}}"
         text = ", ".join(items)
+        cls: Any = self.program.constants[pack.cls] if pack.cls >= 0 else None
+        if getattr(cls, "__module__", "").partition(".")[0] == "numpy":
+            return f"{cls.__module__.replace('numpy', 'np', 1)}.{cls.__qualname__}({text})"
+        # a class of the user's has no text: its fields as a tuple
         return f"[{text}]" if pack.is_list else f"({text}{',' if len(items) == 1 else ''})"
 
     def _scalar_result(self, expr: Expr) -> str:
@@ -417,8 +419,7 @@ def _emit_leaving(out: _Emitter, node: Yield | Continue | Break | Return | Site 
         case Return(value=value, writebacks=writebacks):
             text = out.bundle(value)
             text = f"{text}, {out.bundle(Pack(writebacks))}" if out.program.writebacks else text
-            if _MADE in text:
-                out.line("made = {}")
+            _emit_making(out, text)
             out.line(f"return {text}")
         case Site():
             frames = ", ".join(out.frame(frame) for frame in node.frames)
@@ -426,9 +427,13 @@ def _emit_leaving(out: _Emitter, node: Yield | Continue | Break | Return | Site 
         case Guard(condition=condition, site=site, reason=reason):
             out.line(f"if not ({out.expr(condition)}):")
             with out.indented():
-                if _MADE in out.sites[site]:
-                    out.line("made = {}")
+                _emit_making(out, out.sites[site])
                 out.line(f"raise {out.helper('GuardFailed')}({site}, {reason!r}, {out.sites[site]})")
+
+
+def _emit_making(out: _Emitter, text: str) -> None:
+    if _MADE in text:
+        out.line("made = {}")
 
 
 def _once(share: int, text: str) -> str:

@@ -77,9 +77,10 @@ def check_annotations(function: FunctionType, params: Sequence[Any]) -> None:
     """Raise TypeError where an argument is not what its annotation says."""
     if not function.__annotations__:
         return
-    names = function.__code__.co_varnames[: len(params)]
+    code = function.__code__
+    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]  # not *args and **kwargs, which come last
     sizes: dict[Symbol, tuple[int, str]] = {}
-    for name, value in zip(names, params, strict=True):
+    for name, value in zip(names, params, strict=False):
         wanted = _evaluated(function, function.__annotations__.get(name))
         if isinstance(wanted, ArrayType):
             _check_array(function, name, wanted, value, sizes)

@@ -27,8 +27,8 @@ from weft.driver.kernels import Kernel
 from weft.driver.misfits import misfit, overlap
 from weft.driver.options import Options, compiler_choice, dump_directory, is_disabled, wants_sanitizers
 from weft.driver.stats import Stats
-from weft.runtime.dispatcher import errstate_only_warns
-from weft.runtime.native import load_kernel
+from weft.runtime.dispatcher import errstate_only_warns, signature_of
+from weft.runtime.native import filters_may_raise, load_kernel
 from weft.runtime.process import CompilerFailed
 from weft.support.abi import KernelInfo
 from weft.support.errors import ArgumentError, InternalError, WeftError
@@ -108,11 +108,13 @@ class CompiledGraph:
             bound = inspect.signature(self._function).bind(*args, **kwargs)
         except TypeError:
             bound = None
-        if bound is None or not errstate_only_warns():  # outside of `except`: CPython's own error, nothing behind it
+        # Outside of `except`: CPython's own error, nothing behind it.
+        if bound is None or not errstate_only_warns() or filters_may_raise():
             return self._function(*args, **kwargs)
         bound.apply_defaults()
         self._overlaps += 1
-        raise self._refusal(overlap(self._function, self._kernel, tuple(bound.arguments.values())))
+        params = tuple(bound.arguments[name] for name in signature_of(self._function).names)
+        raise self._refusal(overlap(self._function, self._kernel, params))
 
     @property
     def _function(self) -> FunctionType:

@@ -78,21 +78,18 @@ class Engine:
         cell: CellType | None = None,
     ) -> None:
         self.function, self.options, self.stats = function, options, stats
+        self._signature = signature_of(function)
         self.family = family or Family(function.__qualname__)
         self._cell = cell  # where the program calls this one from, if it is a piece of it
         self._patchwork: Patchwork | None = None
         self._reached: dict[tuple[int, ...], int] = {}  # how often kernels were left at a statement not compiled
         self._cut_for: CompileError | None = None  # such a statement is reached often: no kernel for all of it
-        if signature_of(function) is None:
-            place = Span.from_code(function.__code__)
-            raise CompileError(
-                "E303", "functions with * or ** parameters are not compiled", place, "name the parameters"
-            )
         self.host = Host(native(), function, options, stats, self._miss)
         self.host.on_left = self._left
         self.call: Callable[..., Any] = self.host.call
         self._lock = threading.RLock()
-        self._refused: dict[Any, Refusal] = {}  # types that are not compiled as a whole
+        self._refused: dict[Any, Refusal | None] = {}  # types that are not compiled as a whole; None: that do not fit
+        self._newest: kernels.Kernel | None = None
         self.sources: list[str] = []
         self.infos: list[KernelInfo] = []  # of the variants, the newest last
         self.specimens: list[tuple[Any, ...]] = []
@@ -111,6 +108,8 @@ class Engine:
         """No variant fits: get one, and call again."""
         key = (tuple(type_key(param) for param in params), identity_key(params))
         if getattr(self._busy, "depth", 0) or key in self._refused:
+            if getattr(self._busy, "calls", -1) == self.host.dispatcher.counters().calls:
+                self._refuse_misfit(key, params)
             return self._python(params, self._refused.get(key))
         check_annotations(self.function, params)
         start = time.perf_counter()
@@ -118,11 +117,11 @@ class Engine:
         self.family.preparing_s += time.perf_counter() - start
         if not is_ready:  # outside of any `except`: what Python raises now has no other exception behind it
             return self._python(params, self._refused.get(key))
-        self._busy.depth = 1
+        self._busy.depth, self._busy.calls = 1, self.host.dispatcher.counters().calls
         try:
-            return self.host.dispatcher.call(*self._positional(params), **self._keyword_only(params))
+            return self._signature.call(self.host.dispatcher.call, params)
         finally:
-            self._busy.depth = 0
+            self._busy.depth, self._busy.calls = 0, -1
 
     def _prepare(self, key: Any, params: tuple[Any, ...]) -> bool:
         """Have a variant for these types, if they can be compiled."""
@@ -138,36 +137,43 @@ class Engine:
             return False
         return True
 
-    def _positional(self, params: Sequence[Any]) -> Sequence[Any]:
-        return params[: self.function.__code__.co_argcount]
-
-    def _keyword_only(self, params: Sequence[Any]) -> dict[str, Any]:
-        code = self.function.__code__
-        names = code.co_varnames[code.co_argcount : code.co_argcount + code.co_kwonlyargcount]
-        return dict(zip(names, params[code.co_argcount :], strict=True))
-
     def _python(self, params: Sequence[Any], refusal: Refusal | None) -> Any:
-        positional, keywords = tuple(self._positional(params)), self._keyword_only(params)
         if refusal is not None and self.options.fallback == "error":
             raise refusal.problem.with_traceback(None) from None  # the place in the user's program is what matters
         if refusal is None or refusal.function is None:
             self.stats.fallback_calls += 1
-            return self.function(*positional, **keywords)
+            return self._signature.call(self.function, params)
         self.stats.cut_calls += 1
-        return self.family.call(refusal.function, positional, keywords)
+        return self.family.call(refusal.function, lambda function: self._signature.call(function, params))
+
+    def _refuse_misfit(self, key: Any, params: Sequence[Any]) -> None:
+        """The variant made for these very types does not take them (a read-only array that the program may write)."""
+        from weft.driver.misfits import misfit
+
+        self._refused.setdefault(key, None)
+        if self._newest is None:
+            return
+        reason = misfit(self.function, self._newest, params).partition(";")[0]
+        problem = CompileError("E306", reason, Span.from_code(self.function.__code__))
+        if self._cell is not None:
+            self.family.leave(self.function, problem)
+        self._tell(problem, silent=self._cell is not None)
 
     def _refuse(self, key: Any, problem: CompileError) -> None:
         """Remember what cannot be compiled as a whole; cut it, or say once per reason that Python runs it."""
         function = self._cut(problem) if self.options.fallback == "warn" else None
         self._refused[key] = Refusal(problem, function)
-        is_known = problem.message in self.stats.reasons
-        if not is_known:
-            self.stats.reasons.append(problem.message)
         if self._cell is not None:
             if function is None:
                 self.family.leave(self.function, problem)
             self._replace(function)
-        if self._cell is not None or function is not None or is_known or self.options.fallback == "error":
+        self._tell(problem, silent=self._cell is not None or function is not None)
+
+    def _tell(self, problem: CompileError, *, silent: bool) -> None:
+        is_known = problem.message in self.stats.reasons
+        if not is_known:
+            self.stats.reasons.append(problem.message)
+        if silent or is_known or self.options.fallback == "error":
             return
         warnings.warn_explicit(
             f"{self.function.__qualname__} runs in Python: {problem.message}"
@@ -250,6 +256,7 @@ class Engine:
             raise
         except (WeftError, OSError) as problem:
             raise self._as_compile_error(problem) from problem
+        self._newest = kernel
         self.sources.append(kernel.source)
         self.infos.append(kernel.info)
         self.specimens.append(params_like(params))

@@ -60,16 +60,16 @@ class Family:
         default_factory=list[tuple[CellType, Callable[..., Any]]]
     )
 
-    def call(self, function: CutFunction, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
-        """Call the cut function; the first time with clocks, and say after it what Python ran."""
+    def call(self, function: CutFunction, apply: Callable[[Callable[..., Any]], Any]) -> Any:
+        """Call the cut function with `apply`; the first time with clocks, and say after it what Python ran."""
         if self.timed_calls:
-            return function.timed(*args, **keywords)
+            return apply(function.timed)
         if all(place.is_told for place in self.places):
-            return function.plain(*args, **keywords)
+            return apply(function.plain)
         self.timed_calls += 1
         start, preparing = time.perf_counter(), self.preparing_s
         try:
-            return function.timed(*args, **keywords)
+            return apply(function.timed)
         except Exception as error:
             from weft.driver.advice import advise
 

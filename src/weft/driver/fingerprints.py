@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from enum import Enum
 from functools import lru_cache
 from pathlib import Path
 from types import CodeType, FunctionType
@@ -57,14 +58,22 @@ def type_key(value: Any) -> Any:
         flags = value.flags
         layout = "C" if flags.c_contiguous else "F" if flags.f_contiguous else "S"
         ones = tuple(extent == 1 for extent in value.shape)
-        order = pack_order(value.shape, value.strides)[0] if layout == "S" else 0
-        return ("array", value.dtype.str, ones, layout, order, flags.aligned, flags.writeable)
+        order = pack_order(value.shape, value.strides) if layout == "S" else None
+        order_key = None if order is None else (order.code, order.repeated)
+        return ("array", value.dtype.str, value.dtype.char, ones, layout, order_key, flags.aligned, flags.writeable)
     if kind in (bool, int, float, complex) or isinstance(value, np.generic):
         return (kind.__module__, kind.__qualname__)
     if value is None or kind in (str, bytes):
         return (kind.__qualname__, value)
-    if kind is tuple:
-        return ("tuple", *(type_key(item) for item in value))
+    if isinstance(value, tuple | list):
+        items = cast("Sequence[Any]", value)
+        return (kind.__module__, kind.__qualname__, *(type_key(item) for item in items))
+    if kind is dict:
+        return ("dict", *((type_key(key), type_key(item)) for key, item in value.items()))
+    if kind is slice or kind is range:
+        return (kind.__qualname__, type_key(value.start), type_key(value.stop), value.step)
+    if isinstance(value, Enum):
+        return ("enum", kind.__module__, kind.__qualname__, value.name)
     if isinstance(value, FunctionType):
         return ("function", function_fingerprint(value))
     if isinstance(value, type):

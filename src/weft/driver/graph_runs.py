@@ -22,6 +22,7 @@ from weft.driver.resume import Resumer
 from weft.driver.snapshots import Call
 from weft.interp import MISSING, Left, Noise, interpret
 from weft.ir.nodes import Program
+from weft.runtime.dispatcher import signature_of
 from weft.runtime.native import UNBOUND as NATIVE_UNBOUND
 from weft.support.abi import Exit, Frame, KernelInfo, Unbound
 from weft.support.errors import InternalError, WeftError
@@ -69,7 +70,7 @@ class Graphs:
         return stages
 
     def _fit(self, program: Program, params: Sequence[Any]) -> bool:
-        if len(params) != self.function.__code__.co_argcount + self.function.__code__.co_kwonlyargcount:
+        if len(params) != len(signature_of(self.function).names):
             return False
         objects = slot_objects(self.function, program.slots, params)
         return objects is not None and all(

@@ -13,6 +13,7 @@ from weft.driver.graph import Graph
 from weft.driver.options import Options, compiler_choice
 from weft.ir.printer import print_program
 from weft.runtime.compile import disassemble
+from weft.runtime.dispatcher import signature_of
 from weft.support.errors import WeftError
 
 
@@ -20,7 +21,7 @@ def graph_of_call(function: FunctionType, options: Options, args: tuple[Any, ...
     """The graph for these arguments, at the array level."""
     bound = inspect.signature(function).bind(*args, **kwargs)
     bound.apply_defaults()
-    arguments = tuple(bound.arguments.values())
+    arguments = tuple(bound.arguments[name] for name in signature_of(function).names)
     check_annotations(function, arguments)
     return Graph.of_call(function, arguments, options)
 

@@ -71,6 +71,8 @@ def slot_object(function: FunctionType, slot: Slot, params: Sequence[Any], found
             return found[slot.parent][slot.index]
         case SlotKind.MAPPING:
             return found[slot.parent][slot.name]
+        case SlotKind.CONVERTED:
+            return getattr(np, slot.name)(found[slot.index])
 
 
 def fits(spec: ArgSpec, value: Any, obj: Any) -> bool:
@@ -87,7 +89,11 @@ def fits(spec: ArgSpec, value: Any, obj: Any) -> bool:
         case ArgKind.OBJECT:
             return type(obj) is value
         case ArgKind.TUPLE:
-            return type(obj) is tuple and len(cast("tuple[Any, ...]", obj)) == spec.length
+            return type(obj) is (value or tuple) and len(obj) == spec.length
+        case ArgKind.LIST:
+            return type(obj) is list and len(cast("list[Any]", obj)) == spec.length
+        case ArgKind.DICT:
+            return type(obj) is dict and tuple(cast("dict[str, Any]", obj)) == tuple(value)
         case ArgKind.IGNORED:
             return True
 
@@ -101,10 +107,15 @@ def _array_fits(spec: ArgSpec, array: Any) -> bool:
         and array.ndim == spec.ndim
         and ones == spec.ones
         and layout
-        and (not spec.order or pack_order(array.shape, array.strides)[0] == spec.order)
+        and (not spec.order or _order_fits(spec, array))
         and flags.aligned
         and (flags.writeable or not spec.written)
     )
+
+
+def _order_fits(spec: ArgSpec, array: Any) -> bool:
+    order = pack_order(array.shape, array.strides)
+    return (order.code, order.repeated) == (spec.order, spec.repeated)
 
 
 # ---- to disk --------------------------------------------------------------------------------------------------------
@@ -118,9 +129,9 @@ def encoded_info(info: KernelInfo) -> KernelInfo:
 
 
 def _encode_static(arg: ArgSpec) -> Any:
-    if arg.kind is ArgKind.OBJECT:
+    if arg.kind is ArgKind.OBJECT or (arg.kind is ArgKind.TUPLE and arg.value is not None):
         return ["class", arg.value.__module__, arg.value.__qualname__]
-    if arg.kind is not ArgKind.STATIC:
+    if arg.kind not in (ArgKind.STATIC, ArgKind.DICT):
         return None
     if _function_of(arg.value) is not None or isinstance(arg.value, CodeType):
         return ["function"]  # the one found in the slot, if the manifest says it has the same code
@@ -196,7 +207,7 @@ def _same_twins(args: Sequence[ArgSpec], objects: Sequence[Any]) -> bool:
 
 
 def _decode_static(arg: ArgSpec, obj: Any) -> Any:
-    if arg.kind not in (ArgKind.STATIC, ArgKind.OBJECT) or not arg.value:
+    if not arg.value:
         return None
     kind, *rest = arg.value
     if kind == "class":

@@ -71,7 +71,11 @@ def slot_name(function: FunctionType, slots: Sequence[Slot], number: int) -> str
         case SlotKind.ITEM:
             return f"item {slot.index} of {slot_name(function, slots, slot.parent)}"
         case SlotKind.MAPPING:
-            return f"global '{slot.name}' of another module"
+            if slots[slot.parent].kind is SlotKind.ATTRIBUTE and slots[slot.parent].name == "__globals__":
+                return f"global '{slot.name}' of another module"
+            return f"item '{slot.name}' of {slot_name(function, slots, slot.parent)}"
+        case SlotKind.CONVERTED:
+            return f"np.{slot.name} of {slot_name(function, slots, slot.index)}"
 
 
 def _problem(spec: ArgSpec, value: Any, obj: Any) -> tuple[str, str] | None:
@@ -131,8 +135,10 @@ def _given(spec: ArgSpec, obj: Any) -> str:
     if spec.kind is ArgKind.STATIC:
         return _clipped(repr(obj))
     cls = cast("type[Any]", type(obj))
-    if spec.kind is ArgKind.TUPLE and cls is tuple:
-        return f"a tuple of {len(obj)}"
+    if spec.kind in (ArgKind.TUPLE, ArgKind.LIST) and cls in (tuple, list):
+        return f"a {cls.__name__} of {len(obj)}"
+    if spec.kind is ArgKind.DICT and cls is dict:
+        return f"a dict with the keys {_clipped(', '.join(map(repr, obj)))}"
     if cls is np.ndarray:
         return f"an array of {obj.dtype}"
     return _instance(cls)
@@ -149,7 +155,11 @@ def _wanted(spec: ArgSpec, value: Any) -> str:
         case ArgKind.OBJECT:
             return _instance(value)
         case ArgKind.TUPLE:
-            return f"a tuple of {spec.length}"
+            return f"a tuple of {spec.length}" if value is None else _instance(value)
+        case ArgKind.LIST:
+            return f"a list of {spec.length}"
+        case ArgKind.DICT:
+            return f"a dict with the keys {_clipped(', '.join(map(repr, value)))}"
         case ArgKind.IGNORED:
             return "anything"
         case _:

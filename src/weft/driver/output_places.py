@@ -106,8 +106,11 @@ class _Finder:
             case SlotKind.ITEM:
                 parent = self.places[slot.parent]
                 return None if parent is None else parent.inside(f"[{slot.index}]")
+            case SlotKind.CONVERTED:
+                return self.places[slot.index]
             case SlotKind.MAPPING:
-                return None
+                parent = self.places[slot.parent]
+                return None if parent is None else parent.inside(f"[{slot.name!r}]")
 
     def at(self, place: Place) -> Iterator[Target]:
         if place.kind == RESULT.kind:

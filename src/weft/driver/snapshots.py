@@ -28,6 +28,7 @@ from typing import Any, Final, cast
 import numpy as np
 
 from weft.driver.kernels import undecorated
+from weft.runtime.dispatcher import signature_of
 
 _ATOMS: Final = (int, float, complex, str, bytes, type(None), type, np.generic, np.dtype, np.ufunc, slice)
 _CHANGEABLE: Final = (np.ndarray, list, dict, set, tuple, bytearray, np.random.Generator)
@@ -59,7 +60,7 @@ class Call:
         except TypeError:
             return {**{str(number): value for number, value in enumerate(self.args)}, **self.kwargs}
         bound.apply_defaults()
-        return dict(bound.arguments)
+        return {name: bound.arguments[name] for name in signature_of(self.function).names}
 
     @property
     def outside(self) -> dict[str, Any]:

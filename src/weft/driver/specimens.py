@@ -19,9 +19,13 @@ def specimen(params: Sequence[Any]) -> tuple[Any, ...]:
 
 
 def _like(value: Any) -> Any:
-    if type(value) is tuple:
-        return tuple(_like(item) for item in cast("tuple[Any, ...]", value))
-    if type(value) is not np.ndarray:
+    kind = cast("Any", type(value))
+    if kind is list or tuple in kind.__mro__:
+        make: Any = getattr(kind, "_make", kind)
+        return make(_like(item) for item in value)
+    if kind is dict:
+        return {key: _like(item) for key, item in value.items()}
+    if kind is not np.ndarray:
         return value
     shape = [1 if extent == 1 else 3 for extent in value.shape]
     if value.flags.c_contiguous or value.flags.f_contiguous:

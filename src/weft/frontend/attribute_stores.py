@@ -15,7 +15,7 @@ from weft.frontend.heap import kept, resolved
 from weft.ir.nodes import Storage
 from weft.numpy_rules.flat import fill_flat
 from weft.numpy_rules.reshaping import is_contiguous
-from weft.numpy_rules.values import Array, Dict, Either, Instance, Operand, Tuple
+from weft.numpy_rules.values import Array, Dict, Either, Instance, Made, Operand, Tuple
 from weft.support.abi import SlotKind
 
 
@@ -59,6 +59,6 @@ def _assign_shape(ctx: Lowering, node: ast.Attribute, array: Array, shape: Opera
 
 def _holds(operand: Operand, array: Array) -> bool:
     """Whether an operand is an array or has it among its items."""
-    if isinstance(operand, Tuple | Either | Dict):
+    if isinstance(operand, Tuple | Dict | Made | Either):
         return any(_holds(item, array) for item in operand.items)
     return operand == array

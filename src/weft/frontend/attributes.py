@@ -10,18 +10,21 @@ import numpy as np
 from weft.frontend.branches import bound
 from weft.frontend.context import Lowering
 from weft.ir.dtypes import ScalarType
+from weft.numpy_rules.classes import class_of
 from weft.numpy_rules.registry import rule_named
 from weft.numpy_rules.values import (
     Array,
     Dict,
     Instance,
     Iteration,
+    Made,
     Method,
     Never,
     Operand,
     Range,
     Ref,
     Scalar,
+    Slice,
     Static,
     Tuple,
 )
@@ -45,12 +48,29 @@ def attribute(ctx: Lowering, owner: Operand, name: str) -> Operand:
             return _instance_attribute(ctx, owner, name)
         case Never():
             return owner
-        case Tuple(items=items, cls=cls) if name in getattr(cls, "_fields", ()):
-            return items[getattr(cls, "_fields", ()).index(name)]
+        case Tuple() | Made() | Range() | Slice() if name in (parts := _parts(owner)):
+            return parts[name]
         case Tuple() | Dict() | Ref() | Range() | Iteration() | Static(value=str()):
             return Method(owner, name)
         case _:
-            raise ctx.build.error("E111", f"attribute '{name}' of this object is not compiled")
+            cls = class_of(owner)
+            what = "this object" if cls is None else f"a {cls.__name__}"
+            raise ctx.build.error("E111", f"attribute '{name}' of {what} is not compiled")
+
+
+def _parts(owner: Tuple | Made | Range | Slice) -> dict[str, Operand]:
+    """What an object shows of its own parts, by name."""
+    match owner:
+        case Tuple(cls=None):
+            return {}
+        case Tuple(cls=cls, items=items):
+            return dict(zip(getattr(cls, "_fields", ()), items, strict=True))
+        case Made(fields=fields, items=items):
+            return dict(zip(fields, items, strict=True))
+        case Range(start=start, stop=stop, step=step):
+            return {"start": Scalar(start), "stop": Scalar(stop), "step": Scalar(step)}
+        case Slice(start=start, stop=stop, step=step):
+            return {"start": start, "stop": stop, "step": step}
 
 
 def type_of(type_: ScalarType) -> type:

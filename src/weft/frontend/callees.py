@@ -24,6 +24,7 @@ from weft.frontend.normalise import normalise
 from weft.frontend.source import SourceUnavailable, read_function
 from weft.frontend.split import split_stores
 from weft.ir.exprs import python_const
+from weft.numpy_rules.arguments import PythonRaises
 from weft.numpy_rules.registry import rule_for
 from weft.numpy_rules.values import Array, Dict, Function, Instance, Method, Operand, Scalar, Static, Tuple
 from weft.support.abi import FunctionRef, Slot, SlotKind
@@ -77,7 +78,9 @@ def find_callee(ctx: Lowering, node: ast.Call, operand: Operand) -> Callee | Non
                 function = value
             return _real_function(ctx, node, function, slot, (("slot", slot),), ())
         case Method(owner=Instance() as owner, name=name):
-            return _method(ctx, node, owner, name)
+            return _method(ctx, node, owner, owner.cls, name)
+        case Method(owner=Tuple(cls=cls, slot=slot) as owner, name=name) if cls is not None and slot >= 0:
+            return _method(ctx, node, owner, cls, name)
         case _:
             return None
 
@@ -86,8 +89,8 @@ def _plain(env: dict[str, Operand]) -> dict[str, Operand]:
     return {name: operand for name, operand in env.items() if not name.startswith("@")}
 
 
-def _method(ctx: Lowering, node: ast.Call, owner: Instance, name: str) -> Callee:
-    stored: Any = inspect.getattr_static(owner.cls, name)
+def _method(ctx: Lowering, node: ast.Call, owner: Instance | Tuple, cls: type, name: str) -> Callee:
+    stored: Any = inspect.getattr_static(cls, name)
     leading: tuple[Operand, ...] = () if isinstance(stored, staticmethod) else (owner,)
     found = cast("Any", stored.__func__ if isinstance(stored, staticmethod) else stored)
     if getattr(found, "__weft_program__", False):
@@ -95,12 +98,12 @@ def _method(ctx: Lowering, node: ast.Call, owner: Instance, name: str) -> Callee
     if not isinstance(found, FunctionType):
         raise ctx.error(node, "E154", f"method '{name}' is not a plain function", "call it outside of the program")
     # The class is checked on every call, so the function is reached through it.
-    cls = ctx.inputs.raw(Slot(SlotKind.ATTRIBUTE, owner.slot, "__class__"), owner.cls)
+    home = ctx.inputs.raw(Slot(SlotKind.ATTRIBUTE, owner.slot, "__class__"), cls)
     if name in getattr(ctx.inputs.objects[owner.slot], "__dict__", {}):
         raise ctx.error(
             node, "E154", f"'{name}' is a function of the object, not of its class", "pass it as an argument"
         )
-    slot = ctx.inputs.fixed(Slot(SlotKind.ATTRIBUTE, cls, name), getattr(owner.cls, name))
+    slot = ctx.inputs.fixed(Slot(SlotKind.ATTRIBUTE, home, name), getattr(cls, name))
     return _real_function(ctx, node, found, slot, (("slot", owner.slot), ("attr", name)), leading)
 
 
@@ -133,7 +136,8 @@ def _real_function(
 def refuse_kind(ctx: Lowering, node: ast.expr | ast.stmt, function: FunctionType) -> None:
     """Generators and coroutines are not compiled."""
     if function.__code__.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
-        raise ctx.error(node, "E157", f"{function.__qualname__} is a generator or coroutine", "write a loop")
+        what = f"{function.__qualname__} is a generator or coroutine"
+        raise ctx.error(node, "E157", what, "return an array or a list")
 
 
 def _constant_default(ctx: Lowering, node: ast.expr) -> Any:
@@ -165,7 +169,7 @@ def _is_literal(node: ast.expr) -> bool:
 def bind_arguments(
     ctx: Lowering, node: ast.Call, callee: Callee, args: list[Operand], keywords: dict[str, Operand]
 ) -> dict[str, Operand]:
-    """Parameters to operands, by Python's rules."""
+    """Parameters to operands, by Python's rules; raises PythonRaises where they do not fit."""
     spec = callee.tree.args
     positional = [arg.arg for arg in (*spec.posonlyargs, *spec.args)]
     by_name = {arg.arg for arg in (*spec.args, *spec.kwonlyargs)}
@@ -175,19 +179,19 @@ def bind_arguments(
     others: dict[str, Operand] = {}
     for name, operand in keywords.items():
         if name in env or (name not in by_name and spec.kwarg is None):
-            raise ctx.error(node, "E162", f"'{name}' does not fit the parameters of the function called")
+            raise PythonRaises(f"'{name}' does not fit the parameters of the function called")
         (env if name in by_name else others)[name] = operand
     if spec.vararg is not None:
         env[spec.vararg.arg] = Tuple(tuple(args[len(positional) :]))
     elif len(args) > len(positional):
-        raise ctx.error(node, "E162", "the arguments do not fit the parameters of the function called")
+        raise PythonRaises("the arguments do not fit the parameters of the function called")
     if spec.kwarg is not None:
         env[spec.kwarg.arg] = Dict(tuple(others), tuple(others.values()))
     for name in parameters(callee.tree):
         if name not in env and name in defaults:
             env[name] = _default(ctx, node, defaults[name])
     if any(name not in env for name in parameters(callee.tree)):
-        raise ctx.error(node, "E162", "the arguments do not fit the parameters of the function called")
+        raise PythonRaises("the arguments do not fit the parameters of the function called")
     return env
 
 
@@ -258,6 +262,8 @@ def _is_user_function(
             operand = env.get(owner) if owner in local else ctx.inputs.lookup(names, owner)
             if isinstance(operand, Instance):
                 return callable(getattr(operand.cls, attr, None))
+            if isinstance(operand, Tuple) and operand.cls is not None and operand.slot >= 0 and attr[:1] != "_":
+                return callable(getattr(operand.cls, attr, None)) and attr not in ("count", "index")
             return isinstance(operand, Static) and is_python_function(getattr(operand.value, attr, None))
         case _:
             return False

@@ -9,17 +9,21 @@ from __future__ import annotations
 
 import ast
 import inspect
+from enum import Enum
 from typing import Any
 
 import numpy as np
 
 from weft.frontend.branches import split
 from weft.frontend.callees import Callee, activate, bind_arguments, find_callee, is_python_function
+from weft.frontend.classes import made_fields, makes_plainly, named_fields
 from weft.frontend.context import Activation, LoopFrame, Lowering
 from weft.frontend.cutting import is_local_name
 from weft.frontend.expressions import lower_expression
 from weft.frontend.growing import as_array
-from weft.frontend.heap import contents, is_object, kept, resolved
+from weft.frontend.heap import contents, is_object, kept, new_number, resolved
+from weft.frontend.hints import function_hint, method_hint
+from weft.frontend.inputs import static_operand
 from weft.frontend.iteration import length, range_call
 from weft.frontend.keys import kept_key
 from weft.frontend.liveness import statement_at
@@ -27,15 +31,18 @@ from weft.frontend.objects import call_method, fixed_items
 from weft.frontend.python_calls import python_call
 from weft.ir.exprs import index
 from weft.ir.nodes import Carry, Region, While
+from weft.numpy_rules.arguments import PythonRaises
 from weft.numpy_rules.registry import Rule, RuleEntry, rule_for, rule_named, typed_rule
 from weft.numpy_rules.scalars import as_index
 from weft.numpy_rules.values import (
     Array,
     Dict,
+    Foreign,
     Function,
     Growing,
     Instance,
     Iteration,
+    Made,
     Method,
     Never,
     Operand,
@@ -86,6 +93,8 @@ def _arguments(ctx: Lowering, node: ast.Call) -> tuple[list[Operand], dict[str, 
             inner = contents(ctx, lower_expression(ctx, keyword.value))
             if not isinstance(inner, Dict) or not all(isinstance(key, str) for key in inner.keys):
                 raise ctx.error(keyword.value, "E151", "'**' is compiled for dicts with known keys only")
+            if keywords.keys() & set(inner.keys):
+                raise ctx.error(keyword.value, "E151", "a keyword is given twice")
             keywords.update(zip(inner.keys, inner.items, strict=True))
             continue
         keywords[keyword.arg] = lower_expression(ctx, keyword.value)
@@ -119,6 +128,9 @@ def _call_static(
     special = _iteration_call(ctx, target, args, keywords)
     if special is not None:
         return special
+    args = _converted(ctx, target, args, keywords)
+    if target is np.from_dlpack and len(args) == 1 and isinstance(args[0], Array) and not keywords:
+        return args[0]
     special = python_call(ctx, target, args, keywords)
     if special is not None:
         return special
@@ -127,8 +139,56 @@ def _call_static(
         return apply_rule(ctx, node, entry, args, keywords)
     if is_python_function(target):
         raise ctx.error(node, "E152", "this call is not compiled here", "give its result a name of its own first")
+    made = _made(ctx, target, args, keywords) if isinstance(target, type) else None
+    if made is not None:
+        return made
     name = _full_name(target)
-    raise ctx.error(node.func, "E114", f"{name} is not compiled", "call it outside of the program")
+    raise ctx.error(node.func, "E114", f"{name} is not compiled", function_hint(name))
+
+
+def _converted(ctx: Lowering, target: Any, args: list[Operand], keywords: dict[str, Operand]) -> list[Operand]:
+    """The arguments, where the first is an object that this function makes an array of, with that array."""
+    if not args or not isinstance(args[0], Foreign):
+        return args
+    foreign = args[0]
+    # `__array__` is told what dtype is wanted, and whether a copy: what it makes of that is its own affair.
+    decides = hasattr(foreign.cls, "__array__") and (target is np.array or len(args) + len(keywords) > 1)
+    if target is np.from_dlpack:
+        return [ctx.inputs.converted(foreign, "from_dlpack"), *args[1:]]
+    if target in (np.asarray, np.asanyarray, np.array, np.ascontiguousarray) and not decides:
+        return [ctx.inputs.converted(foreign, "asarray"), *args[1:]]
+    raise ctx.build.error("E164", f"a {foreign.cls.__name__} is not compiled here", "use np.asarray of it alone")
+
+
+def _made(ctx: Lowering, cls: Any, args: list[Operand], keywords: dict[str, Operand]) -> Operand | None:
+    """A new object of a named tuple or a dataclass; None for any other class."""
+    names = named_fields(cls)
+    is_tuple = names is not None and makes_plainly(cls)
+    fields = names if is_tuple else made_fields(cls)
+    if fields is None:
+        return None
+    function: Any = cls.__new__ if is_tuple else cls.__init__
+    tail = fields[len(fields) - len(function.__defaults__ or ()) :]
+    defaults = dict(zip(tail, function.__defaults__ or (), strict=True))
+    given: dict[str, Operand] = dict(zip(fields, args, strict=False))
+    if len(args) > len(fields) or keywords.keys() & given.keys() or keywords.keys() - set(fields):
+        return ctx.build.leave("the arguments do not fit the fields of the class")
+    given |= keywords
+    for name in fields:
+        if name not in given and name in defaults:
+            given[name] = _default(ctx, name, defaults[name])
+    if len(given) < len(fields):
+        return ctx.build.leave("a field of the class has no value")
+    items = tuple(given[name] for name in fields)
+    if is_tuple:
+        return Tuple(items, cls=cls)
+    return Made(cls, fields, tuple(kept(ctx, item) for item in items), new_number(ctx))
+
+
+def _default(ctx: Lowering, name: str, value: Any) -> Operand:
+    if isinstance(value, bool | int | float | complex | np.generic | str | bytes | type | None | Enum | np.dtype):
+        return static_operand(value)
+    raise ctx.build.error("E165", f"the default of field '{name}' is not compiled", "give a value for the field")
 
 
 def _full_name(target: Any) -> str:
@@ -175,6 +235,8 @@ def apply_rule(
         known = ", ".join(list(signature.parameters)[1:])
         unknown = next((name for name in keywords if name not in signature.parameters), None)
         what = f"keyword '{unknown}'" if unknown else "this form"
+        if lower is None and "missing a required argument" in str(problem):
+            return ctx.build.leave(f"{entry.name}: {problem}")
         if lower is None:
             words = f"{what} of {entry.name} is not compiled"
             raise ctx.error(node, "E115", words, f"compiled: ({known})") from problem
@@ -218,11 +280,16 @@ def _looked_at(ctx: Lowering, entry: RuleEntry, operand: Operand) -> Operand:
 def _call_method(
     ctx: Lowering, node: ast.Call, owner: Operand, name: str, args: list[Operand], keywords: dict[str, Operand]
 ) -> Operand:
+    if isinstance(owner, Tuple) and owner.cls is not None and name == "_replace" and not args:
+        fields = named_fields(owner.cls) or ()
+        if not keywords.keys() - set(fields):
+            items = zip(fields, owner.items, strict=True)
+            return Tuple(tuple(keywords.get(field, item) for field, item in items), cls=owner.cls)
     families: dict[type, str] = {Array: "ndarray", Scalar: "scalar", Static: "ufunc"}
     family = families.get(type(owner), "")
     entry = rule_named(f"{family}.{name}")
     if entry is None:
-        raise ctx.error(node.func, "E116", f"method '{name}' is not compiled", "call it outside of the program")
+        raise ctx.error(node.func, "E116", f"method '{name}' is not compiled", method_hint(family, name))
     return apply_rule(ctx, node, entry, [owner, *args], keywords)
 
 
@@ -252,7 +319,10 @@ def lower_inlined(ctx: Lowering, node: ast.Call) -> Operand:
             a.tree.lineno == callee.tree.lineno and a.filename == callee.filename for a in ctx.activations
         ):
             raise ctx.error(node, "E153", "recursive calls are not compiled", "use a loop")
-        env = bind_arguments(ctx, node, callee, [*callee.leading, *args], keywords)
+        try:
+            env = bind_arguments(ctx, node, callee, [*callee.leading, *args], keywords)
+        except PythonRaises as raised:
+            return ctx.build.leave(raised.reason)
         return _inline(ctx, callee, env)
 
 

@@ -24,7 +24,7 @@ from weft.numpy_rules.values import (
     Either,
     Function,
     Growing,
-    Instance,
+    Made,
     Never,
     Operand,
     Ref,
@@ -209,23 +209,18 @@ class Lowering:
 
     def bundle(self, operand: Operand, name: str = "") -> Bundle:
         """The operand as something that can leave the program."""
+        if isinstance(operand, Scalar):
+            return operand.expr
+        slot = self.inputs.slot_of(operand)
+        if slot >= 0:
+            return SlotObject(slot)
         match operand:
-            case Scalar(expr=expr):
-                return expr
             case Array(view=view):
-                slot = self.inputs.slot_of(operand)
-                return view if slot < 0 else SlotObject(slot)
-            case Static(value=value, slot=slot):
-                return SlotObject(slot) if slot >= 0 else Constant(self.constant(value))
-            case Instance(slot=slot):
-                return SlotObject(slot)
-            case Tuple(items=items, is_list=is_list, cls=cls):
-                number = -1 if cls is None else self.constant(cls)
-                return Pack(tuple(self.bundle(item, name) for item in items), is_list, cls=number)
-            case Dict(keys=keys, items=items):
-                pairs = zip(keys, items, strict=True)
-                parts = ((Constant(self.constant(key)), self.bundle(item, name)) for key, item in pairs)
-                return Pack(tuple(part for pair in parts for part in pair), is_dict=True)
+                return view
+            case Static(value=value):
+                return Constant(self.constant(value))
+            case Tuple() | Dict() | Made():
+                return self._pack(operand, name)
             case Growing(buffer=buffer, count=count, type=type_):
                 return Listed(replace(buffer.view, shape=(count,)), type_)
             case Ref():
@@ -237,6 +232,17 @@ class Lowering:
             case _:
                 kind = type(operand).__name__.lower()
                 raise self.build.error("E230", f"a {kind} cannot be kept in a variable or returned here")
+
+    def _pack(self, operand: Tuple | Dict | Made, name: str) -> Pack:
+        items = tuple(self.bundle(item, name) for item in operand.items)
+        match operand:
+            case Tuple(is_list=is_list, cls=cls):
+                return Pack(items, is_list, cls=-1 if cls is None else self.constant(cls))
+            case Dict(keys=keys):
+                pairs = zip((Constant(self.constant(key)) for key in keys), items, strict=True)
+                return Pack(tuple(part for pair in pairs for part in pair), is_dict=True)
+            case Made(cls=cls, number=number):
+                return Pack(items, share=number, cls=self.constant(cls))
 
     def constant(self, value: object) -> int:
         """The number of a Python object among the program's constants."""

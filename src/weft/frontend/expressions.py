@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -28,6 +29,7 @@ from weft.frontend.objects import (
 from weft.ir.dtypes import NP_BOOL, PY_BOOL, PY_COMPLEX, PY_FLOAT, DType, ScalarType
 from weft.ir.exprs import Const, Expr, const, index, op, python_const
 from weft.numpy_rules.arrays import from_nested
+from weft.numpy_rules.classes import class_of
 from weft.numpy_rules.elementwise import apply_ufunc, operator_ufunc
 from weft.numpy_rules.flat import read_flat
 from weft.numpy_rules.gathering import read_item
@@ -41,6 +43,7 @@ from weft.numpy_rules.values import (
     Instance,
     Never,
     Operand,
+    Range,
     Ref,
     Scalar,
     Slice,
@@ -70,6 +73,13 @@ _PYTHON_OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
     "equal": lambda a, b: a == b,
     "not_equal": lambda a, b: a != b,
 }
+_ALL_OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
+    **_PYTHON_OPERATORS, "subtract": operator.sub, "multiply": operator.mul, "divide": operator.truediv,
+    "floor_divide": operator.floordiv, "remainder": operator.mod, "power": operator.pow, "matmul": operator.matmul,
+    "less": operator.lt, "less_equal": operator.le, "greater": operator.gt, "greater_equal": operator.ge,
+    "bitwise_and": operator.and_, "bitwise_or": operator.or_, "bitwise_xor": operator.xor,
+    "left_shift": operator.lshift, "right_shift": operator.rshift,
+}  # fmt: skip
 
 
 def lower_expression(ctx: Lowering, node: ast.expr) -> Operand:
@@ -80,6 +90,12 @@ def lower_expression(ctx: Lowering, node: ast.expr) -> Operand:
             what = _KINDS.get(type(node), f"{type(node).__name__} expressions")
             raise ctx.error(node, "E100", f"{what} are not compiled", "write a loop, or move it out of the program")
         return lower(ctx, node)
+
+
+# One object of each class whose operators look at classes alone.
+_EXAMPLES: dict[type | None, Any] = {
+    bool: True, int: 1, float: 1.0, complex: 1j, str: "a", bytes: b"a", tuple: (), list: [], dict: {}, type(None): None,
+}  # fmt: skip
 
 
 def _constant(ctx: Lowering, node: ast.Constant) -> Operand:
@@ -97,14 +113,24 @@ def _name(ctx: Lowering, node: ast.Name) -> Operand:
         operand = ctx.env.get(name, Unbound())
         if isinstance(operand, Unbound):
             return ctx.build.leave(f"local variable '{name}' has no value")
-        narrowed = bound(ctx, operand)
+        narrowed = _steady(ctx, bound(ctx, operand))
         if narrowed is not operand and len(ctx.build.scopes) == ctx.activation.depth:
             ctx.env[name] = narrowed
         return narrowed
     found = ctx.inputs.lookup(ctx.activation.names, name)
     if found is None:
         return ctx.build.leave(f"name '{name}' is not defined")
-    return found
+    return _steady(ctx, found)
+
+
+def _steady(ctx: Lowering, operand: Operand) -> Operand:
+    """The operand; of a range that came in from outside, the bounds are checked to be far from the ends of int64."""
+    from weft.frontend.iteration import make_range
+
+    if not isinstance(operand, Range):
+        return operand
+    checked = make_range(ctx, [operand.start, operand.stop, operand.step], operand.wish)
+    return operand if checked == operand else checked
 
 
 def _binary(ctx: Lowering, node: ast.BinOp) -> Operand:
@@ -128,27 +154,53 @@ def _binary_plain(ctx: Lowering, name: str, left: Operand, right: Operand) -> Op
             return python_binary(ctx.build, name, left, right)
     if isinstance(left, Scalar | Array) and isinstance(right, Scalar | Array):
         return _numpy_binary(ctx, name, left, right)
-    if isinstance(left, Tuple) and isinstance(right, Tuple) and name == "add" and left.is_list == right.is_list:
-        return Tuple(left.items + right.items, left.is_list)
-    if isinstance(left, Tuple) and isinstance(right, Tuple) and name in ("equal", "not_equal"):
-        return _equal_tuples(ctx, name, left, right)
+    if isinstance(left, Tuple) or isinstance(right, Tuple):
+        found = _sequence_binary(ctx, name, left, right)
+        if found is not None:
+            return found
     if name in ("equal", "not_equal") and _never_equal(left, right):
         return Scalar(const(name == "not_equal", PY_BOOL))
     if isinstance(left, Static) and isinstance(right, Static) and name in _PYTHON_OPERATORS:
         return _evaluated(ctx, lambda: _PYTHON_OPERATORS[name](left.value, right.value))
-    if isinstance(left, Tuple) and name == "multiply" and isinstance(right, Scalar):
-        count = right.expr
-        repeat = getattr(count, "constant", None)
-        if isinstance(repeat, int):
-            items = tuple(kept(ctx, item) for item in left.items) if repeat > 1 else left.items
-            return Tuple(items * repeat, left.is_list)
-    if isinstance(right, Tuple) and name == "multiply" and isinstance(left, Scalar):
-        return _binary_plain(ctx, name, right, left)
-    if isinstance(left, Array) and isinstance(right, Tuple):
-        return _binary_plain(ctx, name, left, _listed_array(ctx, right))
-    if isinstance(left, Tuple) and isinstance(right, Array):
-        return _binary_plain(ctx, name, _listed_array(ctx, left), right)
-    raise ctx.build.error("E102", f"'{name}' is not compiled for these operands", "use arrays and numbers")
+    classes = class_of(left), class_of(right)
+    if _python_refuses(name, *classes):
+        return ctx.build.leave("unsupported operand types")
+    kinds = " and ".join(cls.__name__ if cls else "object" for cls in classes)
+    raise ctx.build.error("E102", f"'{name}' of {kinds} is not compiled", "use arrays and numbers")
+
+
+def _python_refuses(name: str, left: type | None, right: type | None) -> bool:
+    """Whether Python raises a TypeError for operands of these classes, whatever they are."""
+    if left not in _EXAMPLES or right not in _EXAMPLES or name not in _ALL_OPERATORS:
+        return False
+    try:
+        _ALL_OPERATORS[name](_EXAMPLES[left], _EXAMPLES[right])
+    except TypeError:
+        return True
+    return False
+
+
+def _sequence_binary(ctx: Lowering, name: str, left: Operand, right: Operand) -> Operand | None:
+    """An operator with a tuple or list on one side at least; None where it is not one of theirs."""
+    match left, right:
+        case Tuple(), Tuple() if name == "add" and left.is_list == right.is_list:
+            return Tuple(left.items + right.items, left.is_list)
+        case Tuple(), Tuple() if name in ("equal", "not_equal"):
+            return _equal_tuples(ctx, name, left, right)
+        case (Tuple(), Scalar(expr=count)) | (Scalar(expr=count), Tuple()) if name == "multiply":
+            sequence = left if isinstance(left, Tuple) else right
+            repeat = getattr(count, "constant", None)
+            assert isinstance(sequence, Tuple)
+            if not isinstance(repeat, int):
+                return None
+            items = tuple(kept(ctx, item) for item in sequence.items) if repeat > 1 else sequence.items
+            return Tuple(items * repeat, sequence.is_list)
+        case Array(), Tuple():
+            return _binary_plain(ctx, name, left, _listed_array(ctx, right))
+        case Tuple(), Array():
+            return _binary_plain(ctx, name, _listed_array(ctx, left), right)
+        case _:
+            return None
 
 
 def _never_equal(left: Operand, right: Operand) -> bool:

@@ -33,7 +33,7 @@ def common_type(lists: Iterable[Operand]) -> ScalarType | None:
     pending = list(lists)
     while pending:
         match pending.pop():
-            case Tuple(items=items, is_list=True):
+            case Tuple(items=items, is_list=True, slot=-1):  # not the caller's own, which is to stay that object
                 lengths.add(len(items))
                 found |= {item.type if isinstance(item, Scalar) else None for item in items}
             case Growing(type=type_):

@@ -19,7 +19,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from weft.ir.nodes import Bundle, Choice, Listed, Pack
-from weft.numpy_rules.values import Dict, Either, Growing, Iteration, Method, Operand, Ref, Tuple, Unbound
+from weft.numpy_rules.values import Dict, Either, Growing, Iteration, Made, Method, Operand, Ref, Tuple, Unbound
 
 if TYPE_CHECKING:
     from weft.frontend.context import Activation, Lowering
@@ -47,13 +47,15 @@ def is_object(key: str) -> bool:
 def kept(ctx: Lowering, operand: Operand) -> Operand:
     """An operand that is about to be bound or put into an object: new lists and dicts in it get an identity."""
     match operand:
+        case Tuple(slot=slot) | Dict(slot=slot) if slot >= 0:
+            return operand
         case Growing():
             return _new_object(ctx, operand)
         case Tuple(items=items, is_list=True) | Dict(items=items):
             return _new_object(ctx, replace(operand, items=tuple(kept(ctx, item) for item in items)))
         case Tuple(items=items):
             parts = tuple(kept(ctx, item) for item in items)
-            return operand if parts == items else Tuple(parts)
+            return operand if parts == items else replace(operand, items=parts)
         case Either(items=items):
             return replace(operand, items=tuple(kept(ctx, item) for item in items))
         case _:
@@ -84,10 +86,15 @@ def _inner_kept(ctx: Lowering, operand: Operand) -> Operand:
 
 def _new_object(ctx: Lowering, contents: Operand) -> Ref:
     refuse_in_arm(ctx)
-    ctx.objects += 1
-    ref = Ref(ctx.objects)
+    ref = Ref(new_number(ctx))
     ctx.env[key_of(ref)] = contents
     return ref
+
+
+def new_number(ctx: Lowering) -> int:
+    """The identity of an object that the program makes."""
+    ctx.objects += 1
+    return ctx.objects
 
 
 def refuse_in_arm(ctx: Lowering) -> None:
@@ -168,7 +175,7 @@ def mentions(operand: Operand) -> bool:
     match operand:
         case Ref():
             return True
-        case Tuple(items=items) | Dict(items=items) | Either(items=items) | Iteration(items=items):
+        case Tuple(items=items) | Dict(items=items) | Made(items=items) | Either(items=items) | Iteration(items=items):
             return any(mentions(item) for item in items)
         case Method(owner=owner):
             return mentions(owner)
@@ -186,7 +193,13 @@ def references(env: Env, operands: Iterable[Operand]) -> Counter[int]:
                 counts[number] += 1
                 if counts[number] == 1 and key_of(ref) in env:
                     pending.append(env[key_of(ref)])
-            case Tuple(items=items) | Dict(items=items) | Either(items=items) | Iteration(items=items):
+            case (
+                Tuple(items=items)
+                | Dict(items=items)
+                | Made(items=items)
+                | Either(items=items)
+                | Iteration(items=items)
+            ):
                 pending += items
             case Method(owner=owner):
                 pending.append(owner)

@@ -9,18 +9,33 @@ Sizes stay symbolic: of an array only element type, rank, layout and which exten
 from __future__ import annotations
 
 import builtins
-from dataclasses import dataclass
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from enum import Enum
 from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any, cast
 
 import numpy as np
 
+from weft.frontend.classes import named_fields
 from weft.ir.dtypes import PY_BOOL, PY_COMPLEX, PY_FLOAT, PY_INT, ScalarType, dtype_of
-from weft.ir.exprs import Value, const, index, python_const
+from weft.ir.exprs import Index, Value, const, index, python_const
 from weft.ir.nodes import Container, Layout, Storage, full_view
 from weft.numpy_rules.builder import Builder
-from weft.numpy_rules.values import Array, Instance, Operand, Scalar, Static, Tuple, Unbound
+from weft.numpy_rules.values import (
+    Array,
+    Dict,
+    Foreign,
+    Instance,
+    Operand,
+    Range,
+    Scalar,
+    Slice,
+    Static,
+    Tuple,
+    Unbound,
+)
 from weft.support.abi import MAX_EXTENT, MAX_RANK, ArgKind, ArgSpec, Slot, SlotKind, pack_order
 
 _PYTHON_SCALARS: dict[type, tuple[ArgKind, ScalarType]] = {
@@ -30,9 +45,11 @@ _PYTHON_SCALARS: dict[type, tuple[ArgKind, ScalarType]] = {
     complex: (ArgKind.PY_COMPLEX, PY_COMPLEX),
 }
 _STATIC_TYPES = (
-    str, bytes, type(None), type, FunctionType, BuiltinFunctionType, ModuleType, np.dtype, np.ufunc, slice,
-    type(Ellipsis), Enum,
+    str, bytes, type(None), type, FunctionType, BuiltinFunctionType, ModuleType, np.dtype, np.ufunc, Enum,
+    type(Ellipsis),
 )  # fmt: skip
+_MAX_ITEMS = 128  # of a tuple, list or dict: each is a slot, checked on every call
+_ARRAY_PROTOCOLS = ("__array__", "__array_interface__", "__array_struct__", "__dlpack__", "__array_ufunc__")
 TRUSTED_MODULES = ("numpy", "math", "cmath", "builtins", "operator", "scipy")
 
 
@@ -45,15 +62,18 @@ def static_operand(value: Any) -> Operand:
         dtype = dtype_of(scalar.dtype)
         if dtype is not None:
             return Scalar(const(scalar.item(), ScalarType(dtype)))
+    if isinstance(value, slice):
+        parts: tuple[Any, Any, Any] = (value.start, value.stop, value.step)  # type: ignore[reportUnknownMemberType]
+        return Slice(*(static_operand(part) for part in parts))
     return Static(value)
 
 
 class UnsupportedArgument(Exception):  # noqa: N818  (the driver turns it into a CompileError or a fallback)
     """An argument of a type that is not compiled; `reason` says which."""
 
-    def __init__(self, slot: int, reason: str) -> None:
+    def __init__(self, slot: int, reason: str, hint: str = "use arrays and numbers") -> None:
         super().__init__(reason)
-        self.slot, self.reason = slot, reason
+        self.slot, self.reason, self.hint = slot, reason, hint
         self.place: tuple[int, int] | None = None  # of the program's own statement that reads it
 
 
@@ -136,17 +156,81 @@ class Inputs:
             return self._scalar(number, ArgSpec(ArgKind.NP_SCALAR, dtype=dtype.value), ScalarType(dtype), name)
         if isinstance(example, _STATIC_TYPES) or getattr(example, "__weft_program__", False):
             return self._static(number, example)
-        if kind is tuple:
-            self.args[number] = ArgSpec(ArgKind.TUPLE, length=len(example))
-            items = [
-                self.add(Slot(SlotKind.ITEM, item, parent=number), value, f"{name}{item}")
-                for item, value in enumerate(example)
-            ]
-            return Tuple(tuple(items))
-        if isinstance(example, np.ndarray) or hasattr(kind, "__array__") or kind in (list, dict, set):
-            raise UnsupportedArgument(number, f"{name} is a {kind.__name__}, which is not compiled")
+        if isinstance(example, tuple | list | dict | slice | range):
+            return self._container(number, cast("Any", example), name)
+        return self._object(number, example, name)
+
+    def _object(self, number: int, example: Any, name: str) -> Operand:
+        kind = cast("type[Any]", type(example))
+        if isinstance(example, np.ndarray | set | frozenset):
+            hint = (
+                f"pass np.asarray({name}), if a plain array will do"
+                if isinstance(example, np.ndarray)
+                else "use a tuple"
+            )
+            raise UnsupportedArgument(number, f"{name} is a {kind.__name__}, which is not compiled", hint)
         self.args[number] = ArgSpec(ArgKind.OBJECT, value=kind)
+        if any(hasattr(kind, protocol) for protocol in _ARRAY_PROTOCOLS):
+            return Foreign(number, kind)
         return Instance(number, kind)
+
+    def converted(self, owner: Foreign, function: str) -> Operand:
+        """`np.asarray` or `np.from_dlpack` of a foreign object, as an array of the call's own."""
+        slot = Slot(SlotKind.CONVERTED, owner.slot, function)
+        if slot in self.slots:
+            return self.operands[self.slots.index(slot)]
+        convert = getattr(np, function)
+        with suppress(Exception):  # whatever it raises, it will raise again in Python
+            array, again = convert(self.objects[owner.slot]), convert(self.objects[owner.slot])
+            if type(array) is np.ndarray and array.ctypes.data == again.ctypes.data:
+                return self.add(slot, array, function)
+        raise self.build.error("E107", f"np.{function} of a {owner.cls.__name__} gives other memory every time")
+
+    def _container(self, number: int, example: Any, name: str) -> Operand:
+        """Tuples, lists, dicts, slices and ranges: their parts are slots of their own."""
+        kind = cast("type[Any]", type(example))
+        if kind is slice or kind is range:
+            return self._bounds(number, example, name)
+        if len(example) > _MAX_ITEMS:
+            raise UnsupportedArgument(number, f"{name} is a {kind.__name__} of more than {_MAX_ITEMS} items")
+        if kind in (tuple, list) or named_fields(kind) is not None:
+            return self._items(number, example, name)
+        if kind is dict and all(type(key) is str for key in cast("dict[Any, Any]", example)):
+            return self._mapping(number, example, name)
+        what = "dict with other keys than strings" if kind is dict else kind.__name__
+        raise UnsupportedArgument(number, f"{name} is a {what}, which is not compiled")
+
+    def _items(self, number: int, example: Sequence[Any], name: str) -> Operand:
+        kind = type(example)
+        named = None if kind in (tuple, list) else kind
+        arg_kind = ArgKind.LIST if kind is list else ArgKind.TUPLE
+        self.args[number] = ArgSpec(arg_kind, length=len(example), value=named)
+        items = [
+            self.add(Slot(SlotKind.ITEM, item, parent=number), value, f"{name}{item}")
+            for item, value in enumerate(example)
+        ]
+        return Tuple(tuple(items), kind is list, named, number)
+
+    def _mapping(self, number: int, example: dict[str, Any], name: str) -> Operand:
+        self.args[number] = ArgSpec(ArgKind.DICT, value=tuple(example))
+        values = [
+            self.add(Slot(SlotKind.MAPPING, name=key, parent=number), value, f"{name}_{key}")
+            for key, value in example.items()
+        ]
+        return Dict(tuple(example), tuple(values), number)
+
+    def _bounds(self, number: int, example: slice[Any, Any, Any] | range, name: str) -> Operand:
+        """A slice or a range: start and stop may be any integers, the step is known."""
+        self.args[number] = ArgSpec(ArgKind.OBJECT, value=type(example))
+        self.static |= {Slot(SlotKind.ATTRIBUTE, number, "step")}
+        start, stop, step = (
+            self.add(Slot(SlotKind.ATTRIBUTE, number, which), getattr(example, which), f"{name}_{which}")
+            for which in ("start", "stop", "step")
+        )
+        if isinstance(example, slice):
+            return Slice(start, stop, step)
+        first, last, every = (cast("Index", cast("Scalar", part).expr) for part in (start, stop, step))
+        return Range(first, last, every)
 
     def _static(self, number: int, example: Any) -> Operand:
         self.args[number] = ArgSpec(ArgKind.STATIC, value=example)
@@ -164,29 +248,34 @@ class Inputs:
 
     def _array(self, number: int, example: np.ndarray[Any, Any], name: str) -> Operand:
         dtype = dtype_of(example.dtype)
-        if dtype is None or not example.flags.aligned:
-            what = f"has dtype {example.dtype}" if dtype is None else "is not aligned"
-            raise UnsupportedArgument(number, f"{name} {what}, which is not compiled")
+        if dtype is None or example.dtype.num != dtype.numpy.num or not example.flags.aligned:
+            known = dtype is not None and example.dtype.num == dtype.numpy.num
+            what = "is not aligned" if known else f"has dtype {example.dtype} ({example.dtype.char!r})"
+            hint = "copy it: np.array(x)" if known else f"convert it first if it holds numbers: {name}.astype(float)"
+            raise UnsupportedArgument(number, f"{name} {what}, which is not compiled", hint)
         if example.ndim > MAX_RANK:
             raise UnsupportedArgument(number, f"{name} has more than {MAX_RANK} axes")
         if any(extent > MAX_EXTENT for extent in example.shape):
             raise UnusualValue(f"{name} has an axis of more than 2**40 elements")
         layout = "C" if example.flags.c_contiguous else "F" if example.flags.f_contiguous else "S"
         layout = "S" if self.any_strides and example.ndim else layout
+        if layout == "S" and example.ndim == MAX_RANK:
+            raise UnsupportedArgument(number, f"{name} has {MAX_RANK} axes that are not dense")
         ones = sum(1 << axis for axis, extent in enumerate(example.shape) if extent == 1)
         twin = self._twin(number, example)
-        turned = layout == "S" and not self.any_strides
-        code, order = pack_order(example.shape, example.strides) if turned else (0, ())
+        code, order, repeated = pack_order(example.shape, example.strides) if layout == "S" else (0, (), 0)
         self.args[number] = ArgSpec(
-            ArgKind.ARRAY, dtype=dtype.value, ndim=example.ndim, layout=layout, ones=ones, same_as=twin, order=code
-        )
+            ArgKind.ARRAY, dtype=dtype.value, ndim=example.ndim, layout=layout, ones=ones, same_as=twin, order=code,
+            repeated=repeated,
+        )  # fmt: skip
         if twin >= 0:
-            return self.operands[twin]
+            return replace(cast("Array", self.operands[twin]))  # the same elements, but it may be another object
         shape = tuple(self.build.extent(f"{name}_{axis}", one=extent == 1) for axis, extent in enumerate(example.shape))
         self.build.ledger.entry.update(*(extent.values for extent in shape))
         unique = name if name not in self.build.ledger.containers else f"{name}.{self.build.new_id()}"
         if order:
             self.build.ledger.orders[unique] = order
+            self.build.ledger.repeated[unique] = repeated
         container = Container(unique, dtype, shape, Storage.ARGUMENT, Layout(layout), slot=number)
         self.build.ledger.containers[unique] = container
         return Array(full_view(container), dtype)
@@ -279,6 +368,8 @@ class Inputs:
 
     def slot_of(self, operand: Operand) -> int:
         """The slot whose very object an operand is; -1 if it is none (a view of it is not)."""
+        if isinstance(operand, Static | Tuple | Dict | Instance | Foreign) and operand.slot >= 0:
+            return operand.slot
         return next((number for number, known in enumerate(self.operands) if known is operand), -1)
 
     def need_writeback(self, key: str) -> None:

@@ -22,7 +22,7 @@ from weft.ir.dtypes import PY_INT, DType, ScalarType
 from weft.ir.exprs import Expr, Index, Value, const, const_index, index
 from weft.ir.nodes import NOTHING, Container, Layout, Storage, View, full_view
 from weft.numpy_rules.builder import Builder
-from weft.numpy_rules.values import Array, Dict, Either, Growing, Never, Operand, Scalar, Tuple
+from weft.numpy_rules.values import Array, Dict, Either, Growing, Made, Never, Operand, Scalar, Tuple
 
 MAX_ALTERNATIVES = 4
 _ONE = const_index(1)
@@ -140,6 +140,8 @@ def _same_kind(left: PassArray, right: PassArray) -> bool:
 
 
 def _same_places(left: PassTuple, right: Tuple | Dict) -> bool:
+    if _came_in(right):
+        return False
     if isinstance(right, Dict):
         return left.keys is not None and list(map(_typed, left.keys)) == list(map(_typed, right.keys))
     kind = (left.is_list, left.cls, len(left.items))
@@ -148,6 +150,11 @@ def _same_places(left: PassTuple, right: Tuple | Dict) -> bool:
 
 def _typed(key: object) -> tuple[type, object]:
     return type(key), key
+
+
+def _came_in(operand: Tuple | Dict) -> bool:
+    """Whether it is the caller's own list or dict: another one would not be the same object."""
+    return operand.slot >= 0 and (isinstance(operand, Dict) or operand.is_list)
 
 
 def _generic(operand: Operand) -> Template:
@@ -159,12 +166,16 @@ def _generic(operand: Operand) -> Template:
             raise CannotJoin  # what it is joined with may be written
         case Array():
             return PassArray(operand.dtype, tuple(e is _ONE for e in operand.shape), (operand.view.container,))
+        case Tuple() | Dict() if _came_in(operand):
+            return Same(operand)
         case Tuple(items=items, is_list=is_list, cls=cls):
             return PassTuple(tuple(Same(item) for item in items), is_list, cls=cls)
         case Growing(buffer=buffer, type=type_):
             return PassGrowing(PassArray(buffer.dtype, (False,), (buffer.view.container,)), type_)
         case Dict(keys=keys, items=items):
             return PassTuple(tuple(Same(item) for item in items), is_list=False, keys=keys)
+        case Made():
+            raise CannotJoin
         case _:
             return Same(operand)
 
@@ -172,6 +183,8 @@ def _generic(operand: Operand) -> Template:
 def settle(operand: Operand) -> Template:
     """The template that passes all of an operand that lives inside a region."""
     match operand:
+        case Tuple(slot=slot) | Dict(slot=slot) if slot >= 0:
+            return Same(operand)
         case Tuple(items=items, is_list=is_list, cls=cls):
             return PassTuple(tuple(settle(item) for item in items), is_list, cls=cls)
         case Dict(keys=keys, items=items):
@@ -187,6 +200,10 @@ def _settled(template: Template) -> Template:
     return settle(template.operand) if isinstance(template, Same) else template
 
 
+def _kind(template: PassTuple) -> tuple[object, ...]:
+    return template.is_list, template.keys, template.cls
+
+
 def same_form(left: Template, right: Template) -> bool:
     """Whether two templates pass the same things; what an array may be does not matter."""
     match left, right:
@@ -194,7 +211,7 @@ def same_form(left: Template, right: Template) -> bool:
             return left.type == right.type
         case PassArray(), PassArray():
             return left.dtype is right.dtype and left.ones == right.ones
-        case (PassTuple(), PassTuple()) if left.is_list != right.is_list or left.keys != right.keys:
+        case (PassTuple(), PassTuple()) if _kind(left) != _kind(right):
             return False
         case (PassTuple(), PassTuple()) | (PassChoice(), PassChoice()):
             return len(left.items) == len(right.items) and all(map(same_form, left.items, right.items))

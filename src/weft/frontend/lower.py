@@ -9,6 +9,7 @@ Lowering starts again when it finds that an argument must be specialised by valu
 from __future__ import annotations
 
 import ast
+import inspect
 from collections.abc import Sequence
 from dataclasses import dataclass
 from types import FunctionType
@@ -17,7 +18,6 @@ from typing import Any
 from weft.frontend.callees import Callee, activate, refuse_kind
 from weft.frontend.context import Lowering
 from weft.frontend.inputs import Inputs, Namespace, NeedWriteback, UnsupportedArgument
-from weft.frontend.liveness import parameters
 from weft.frontend.prune import prune
 from weft.frontend.source import FunctionSource
 from weft.frontend.statements import lower_block
@@ -69,13 +69,13 @@ def lower_program(
 
 
 def _unsupported(problem: UnsupportedArgument, inputs: Inputs, source: FunctionSource) -> CompileError:
-    error = CompileError("E301", problem.reason, _signature_span(source), "use arrays and numbers")
+    error = CompileError("E301", problem.reason, _signature_span(source), problem.hint)
     slot = inputs.slots[problem.slot]
-    while slot.kind is SlotKind.ITEM:
+    while slot.kind in (SlotKind.ITEM, SlotKind.MAPPING):
         slot = inputs.slots[slot.parent]
     match slot.kind:
         case SlotKind.PARAM:
-            error.culprit = parameters(source.tree)[slot.index]
+            error.culprit = _parameters(inputs.function)[slot.index]
         case SlotKind.GLOBAL:
             error.culprit = slot.name
         case SlotKind.CELL:
@@ -96,8 +96,8 @@ def _lower(
     ctx = Lowering(build, inputs, lenient=lenient)
     names = Namespace(function, -1, {})
     env: dict[str, Operand] = {}
-    for number, name in enumerate(parameters(source.tree)):
-        env[name] = inputs.add(Slot(SlotKind.PARAM, number), arguments[number], name)
+    for number, (name, argument) in enumerate(zip(_parameters(function), arguments, strict=True)):
+        env[name] = inputs.add(Slot(SlotKind.PARAM, number), argument, name)
     callee = Callee(source.tree, list(source.lines), source.filename, names, -1, ())
     activation = activate(ctx, callee, env)
     ctx.activations.append(activation)
@@ -121,6 +121,13 @@ def _lower(
     return Lowered(prune(program), tuple(inputs.objects))
 
 
+def _parameters(function: FunctionType) -> tuple[str, ...]:
+    """The parameters as the dispatcher numbers them: `*args` and `**kwargs` come last."""
+    code = function.__code__
+    rest = bool(code.co_flags & inspect.CO_VARARGS) + bool(code.co_flags & inspect.CO_VARKEYWORDS)
+    return code.co_varnames[: code.co_argcount + code.co_kwonlyargcount + rest]
+
+
 def _enter_attributes(ctx: Lowering) -> None:
     """Attributes that the program assigns start out as what they are."""
     from weft.frontend.expressions import attribute
@@ -141,8 +148,6 @@ def _writeback(key: str) -> WriteBack:
 def _refuse(ctx: Lowering, source: FunctionSource, function: FunctionType) -> None:
     tree = source.tree
     refuse_kind(ctx, tree, function)
-    if tree.args.vararg or tree.args.kwarg:
-        raise ctx.error(tree, "E303", "functions with * or ** parameters are not compiled", "name the parameters")
     if isinstance(tree, ast.FunctionDef):
         for node in ast.walk(tree):
             if isinstance(node, ast.Global | ast.Nonlocal):

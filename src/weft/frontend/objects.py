@@ -7,6 +7,7 @@ out:  its new contents in the environment, and the value of the expression
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from weft.frontend.branches import split
@@ -86,10 +87,11 @@ def _zipped(ctx: Lowering, parts: tuple[Operand, ...], *, ranges: bool) -> tuple
     count = min(counts)
     columns: list[tuple[Operand, ...]] = []
     for part, items in zip(parts, known, strict=True):
-        if items is None:
-            ctx.build.guard_nonnegative(length(ctx, part) - count, "zip ends early")
-            items = tuple(element(ctx, part, const_index(position)) for position in range(count))
-        columns.append(items[:count])
+        if items is not None:
+            columns.append(items[:count])
+            continue
+        ctx.build.guard_nonnegative(length(ctx, part) - count, "zip ends early")
+        columns.append(tuple(element(ctx, part, const_index(position)) for position in range(count)))
     return tuple(Tuple(row) for row in zip(*columns, strict=True))
 
 
@@ -347,8 +349,8 @@ def call_method(ctx: Lowering, owner: Operand, name: str, args: list[Operand]) -
 
 def _reading_method(ctx: Lowering, owner: Operand, name: str, args: list[Operand]) -> Operand:
     match owner, name, args:
-        case ((Tuple() | Dict()), "copy", []):
-            return owner
+        case ((Tuple(is_list=True) | Dict()), "copy", []):
+            return replace(owner, slot=-1)
         case Growing(), "copy", []:
             return copied(ctx, owner)
         case Dict(keys=keys), "keys", []:

@@ -72,7 +72,7 @@ def _isinstance(ctx: Lowering, args: list[Operand]) -> Operand | None:
 
 
 def _sequence(ctx: Lowering, operand: Operand, *, is_list: bool) -> Operand | None:
-    if isinstance(operand, Tuple) and not operand.is_list and not is_list:
+    if isinstance(operand, Tuple) and operand.cls is None and not operand.is_list and not is_list:
         return operand
     held = contents(ctx, operand)
     if isinstance(held, Growing):

@@ -45,6 +45,7 @@ from weft.numpy_rules.values import (
     Either,
     Flat,
     Growing,
+    Made,
     Never,
     Operand,
     Ref,
@@ -90,6 +91,9 @@ def _lower_or_leave(ctx: Lowering, stmt: ast.stmt, path: Path) -> bool:
         if problem.code in _NEVER_LEFT:
             raise
         restore_state(ctx, state)
+        for activation in ctx.activations:  # what Python would be given in place of a view, it might write
+            for operand in activation.env.values():
+                _refuse_copies_of_views(ctx, resolved(ctx, operand))
         reason = f"{NOT_COMPILED}{problem.message}"
     with ctx.statement(stmt, path):
         ctx.build.leave(reason)
@@ -262,13 +266,13 @@ def _return(ctx: Lowering, stmt: ast.Return) -> bool:
 def _refuse_copies_of_views(ctx: Lowering, operand: Operand) -> None:
     """A result that NumPy has as a view must not come back as a copy, nor a read-only one as one to write."""
     match operand:
-        case Array(view=view) if view.container in ctx.build.ledger.snapshots:
+        case Array(view=view) if not ctx.build.ledger.snapshots.keys().isdisjoint(ctx.build.reaches(view.container)):
             raise ctx.build.error("E138", "the real or imaginary part is a view, which cannot be returned", "copy it")
         case Array(readonly=True):
             raise ctx.build.error("E138", "a read-only view cannot be returned", "return a copy of it")
-        case Tuple(items=items) | Dict(items=items) | Either(items=items):
+        case Tuple(items=items) | Dict(items=items) | Made(items=items) | Either(items=items):
             for item in items:
-                _refuse_copies_of_views(ctx, item)
+                _refuse_copies_of_views(ctx, resolved(ctx, item))
         case _:
             pass
 
@@ -364,6 +368,8 @@ def _in_place(ctx: Lowering, name: str, old: Operand, value: Operand) -> Operand
     def apply(item: Operand) -> Operand:
         if isinstance(item, Array) and name != "matmul":
             return split(ctx, value, lambda v: _ufunc_in_place(ctx, name, item, v))
+        if isinstance(item, Ref | Dict) or (isinstance(item, Tuple) and item.is_list):
+            raise ctx.build.error("E142", "this change of a list or dict in place is not compiled", "make a new one")
         return binary(ctx, name, item, value)
 
     if isinstance(old, Ref):
@@ -396,7 +402,9 @@ def _augment_item(ctx: Lowering, name: str, base: Operand, key: Operand, value: 
         result = binary(ctx, name, read_flat(ctx.build, base, plain_key(ctx, key)), lower_expression(ctx, value))
         store_item(ctx, base, key, result)
         return
-    raise ctx.build.error("E140", "only elements of arrays can be changed in compiled code")
+    raise ctx.build.error(
+        "E140", "only elements of arrays and lists can be changed in compiled code", "use an array or a list"
+    )
 
 
 def _augment_array(ctx: Lowering, name: str, array: Array, key: Operand, value: ast.expr) -> Operand:

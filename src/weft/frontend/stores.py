@@ -13,7 +13,15 @@ from weft.ir.exprs import Expr, const, const_index, op
 from weft.ir.nodes import View
 from weft.numpy_rules.arguments import PythonRaises
 from weft.numpy_rules.arrays import as_data, from_nested
-from weft.numpy_rules.elementwise import apply_ufunc, cast, guard_fits, operator_ufunc, refuse_readonly, store
+from weft.numpy_rules.elementwise import (
+    apply_ufunc,
+    cast,
+    guard_fits,
+    narrowed,
+    operator_ufunc,
+    refuse_readonly,
+    store,
+)
 from weft.numpy_rules.flat import write_flat
 from weft.numpy_rules.gathering import read_selected, write_selected
 from weft.numpy_rules.indexing import drop_axis
@@ -32,7 +40,11 @@ def store_item(ctx: Lowering, owner: Operand, key: Operand, value: Operand) -> O
     if isinstance(owner, Flat):
         return split(ctx, value, lambda item: write_flat(ctx.build, owner, key, item))
     if not isinstance(owner, Array):
-        raise ctx.build.error("E140", "only elements of arrays can be assigned in compiled code")
+        if isinstance(owner, Tuple) and not owner.is_list:
+            return ctx.build.leave("a tuple does not support item assignment")
+        raise ctx.build.error(
+            "E140", "only elements of arrays and lists can be assigned in compiled code", "use an array or a list"
+        )
     try:
         selected = select(ctx.build, owner, key)
     except PythonRaises as raised:
@@ -80,7 +92,7 @@ def store_value(ctx: Lowering, target: Array, value: Operand, *, scalar: bool) -
             if not _guard_conversion(ctx, value, target.dtype):
                 return Never()
             if scalar or target.rank == 0:
-                build.write(target.view.at(()), cast(value.expr, target.dtype))
+                build.write(target.view.at(()), cast(narrowed(build, value.expr, target.dtype), target.dtype))
             else:
                 store(build, target, value)
         case Array() if scalar and value.rank > 0:

@@ -15,7 +15,7 @@ from weft.ir.call_types import result_types
 from weft.ir.exprs import Value, index
 from weft.ir.nodes import NumpyCall, Program
 from weft.ir.traverse import call_views
-from weft.support.numpy_calls import NUMPY_ERRORS, checked, resolve
+from weft.support.numpy_calls import NUMPY_ERRORS, checker, resolve
 
 
 def compile_call(node: NumpyCall, program: Program) -> Callable[[Machine], Left | None]:
@@ -24,14 +24,14 @@ def compile_call(node: NumpyCall, program: Program) -> Callable[[Machine], Left 
     args = [compile_bundle(bundle, program) for bundle in node.args]
     keywords = [(name, compile_bundle(bundle, program)) for name, bundle in node.keywords]
     views = [(view, compile_view(view, program.containers[view.container])) for view in call_views(node)]
-    types = result_types(node, program.containers)
+    check = checker(result_types(node, program.containers))
 
     def run(machine: Machine) -> Left | None:
         for view, source in views:
             machine.memory.touch(view.container, source(machine.env, machine.memory), write=False)
         given, named = [build(machine) for build in args], {name: build(machine) for name, build in keywords}
         try:
-            results = checked(target(*given, **named), types)
+            results = check(target(*given, **named))
         except NUMPY_ERRORS:
             results = None
         if results is None or not _take(machine, node, results, program):

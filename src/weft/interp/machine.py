@@ -113,9 +113,6 @@ def compile_bundle(bundle: Bundle, program: Program) -> Build:
             return lambda machine: machine.slots[slot]
         case Missing():
             return lambda machine: MISSING
-        case Pack(items=items, cls=cls) if cls >= 0:
-            builds = [compile_bundle(item, program) for item in items]
-            return lambda machine: program.constants[cls](*(build(machine) for build in builds))
         case Pack():
             return _compile_pack(bundle, program)
         case Listed(view=view, type=type_, share=share):
@@ -133,6 +130,9 @@ def compile_bundle(bundle: Bundle, program: Program) -> Build:
 
 def _compile_pack(pack: Pack, program: Program) -> Build:
     builds = [compile_bundle(item, program) for item in pack.items]
+    if pack.cls >= 0:
+        cls = program.constants[pack.cls]
+        return _once(pack.share, lambda machine: cls(*(build(machine) for build in builds)))
     if pack.is_dict:
         pairs = list(zip(builds[::2], builds[1::2], strict=True))
         return _once(pack.share, lambda machine: {key(machine): value(machine) for key, value in pairs})

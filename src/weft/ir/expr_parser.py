@@ -317,14 +317,20 @@ def parse_bundle(source: Source) -> Bundle:
         return Missing()
     if source.accept("choice"):
         return Choice(parse_expr(source), source.sequence(parse_bundle))
-    if source.accept("named"):
-        cls = source.integer()
-        return Pack(source.sequence(parse_bundle), cls=cls)
-    if source.peek("list") or source.peek("tuple") or source.peek("dict"):
-        kind = source.word("")
-        share = 0 if source.peek("(") else source.integer()
-        return Pack(source.sequence(parse_bundle), kind == "list", kind == "dict", share)
+    if any(source.peek(kind) for kind in ("list", "tuple", "dict", "call")):
+        return _parse_pack(source)
     if source.accept("listed"):
-        share, type_ = source.integer(), source.scalar_type()
+        share, type_ = _parse_share(source), source.scalar_type()
         return Listed(parse_view(source), type_, share)
     return parse_expr(source)
+
+
+def _parse_pack(source: Source) -> Bundle:
+    kind = source.word("")
+    cls = source.integer() if kind == "call" else -1
+    share = _parse_share(source)
+    return Pack(source.sequence(parse_bundle), kind == "list", kind == "dict", share, cls)
+
+
+def _parse_share(source: Source) -> int:
+    return source.integer() if source.accept("as") else 0

@@ -64,7 +64,7 @@ def _arg(source: Source) -> ArgSpec:
             fields["written"] = True
         elif source.accept("same", "as"):
             fields["same_as"] = source.integer()
-        elif source.token.text in ("ones", "length", "order"):
+        elif source.token.text in ("ones", "length", "order", "repeated"):
             word = source.word("a field")
             fields[word] = source.integer()
         elif source.accept("value"):

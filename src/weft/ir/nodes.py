@@ -146,9 +146,9 @@ class SlotObject:
 class Pack:
     """A tuple of bundles, or a list, or a dict of keys and values in turn.
 
-    Where a list or dict may be met in several places, `share` is its number: all packs of one exit with that number are
-    one object (and say the same). 0 is an object met here only. Of a named tuple, `cls` is the number of its class
-    among the constants.
+    Where an object may be met in several places, `share` is its number: all packs of one exit with that number are one
+    object (and say the same). 0 is an object met here only. With `cls`, the number of a class among the constants, it
+    is what the class gives when it is called with the items: a named tuple or an object of a dataclass.
     """
 
     items: tuple[Bundle, ...]

@@ -148,6 +148,7 @@ def _arg(arg: ArgSpec) -> str:
     words += [f"rank {arg.ndim}"] if arg.ndim else []
     words += [f"layout {print_name(arg.layout)}"] if arg.layout != "S" else []
     words += [f"order {arg.order}"] if arg.order else []
+    words += [f"repeated {arg.repeated}"] if arg.repeated else []
     words += [f"ones {arg.ones}"] if arg.ones else []
     words += ["written"] if arg.written else []
     words += [f"same as {arg.same_as}"] if arg.same_as != -1 else []
@@ -314,13 +315,12 @@ class _ExprPrinter:
                 return f"constant {index}"
             case SlotObject(slot=slot):
                 return f"slot {slot}"
-            case Pack(items=items, cls=cls) if cls >= 0:
-                return f"named {cls} ({self.bundles(items)})"
-            case Pack(items=items, share=share):
-                kind = "dict" if bundle.is_dict else "list" if bundle.is_list else "tuple"
-                return f"{kind}{f' {share} ' if share else ''}({self.bundles(items)})"
+            case Pack(items=items, share=share, cls=cls):
+                plain = "dict" if bundle.is_dict else "list" if bundle.is_list else "tuple"
+                kind = f"call {cls}" if cls >= 0 else plain
+                return f"{kind}{f' as {share} ' if share else ''}({self.bundles(items)})"
             case Listed(view=view, type=type_, share=share):
-                return f"listed {share} {type_.text} {self.view(view)}"
+                return f"listed{f' as {share}' if share else ''} {type_.text} {self.view(view)}"
             case Choice(tag=tag, items=items):
                 return f"choice {self.expr(tag)} ({self.bundles(items)})"
             case Missing():

@@ -165,13 +165,16 @@ def ufunc(build: Builder, name: str, *operands: Operand, dtype: DType | None = N
     return result
 
 
-def arithmetic(build: Builder, name: str, left: Operand, right: Operand) -> Operand:
-    """`left name right` as Python's operator does it: on Python scalars Python's, else NumPy's."""
+def arithmetic(build: Builder, name: str, left: Operand, right: Operand, *, words: str = "") -> Operand:
+    """`left name right` as Python's operator does it: on Python scalars Python's, else NumPy's.
+
+    `words` is what warnings call it, where that is not its name.
+    """
     left, right = number(build, left), number(build, right)
     if isinstance(left, Scalar) and isinstance(right, Scalar) and left.type.python and right.type.python:
         result = python_binary(build, name, left, right)
     else:
-        result = apply_ufunc(build, name, (left, right))
+        result = apply_ufunc(build, name, (left, right), operator=True, words=words)
     if isinstance(result, Never):
         raise PythonRaises(f"{name} of these operands")
     return result

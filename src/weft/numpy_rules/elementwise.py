@@ -29,6 +29,7 @@ _PYTHON_TYPES: dict[DType, type | np.dtype[Any]] = {
     DType.BOOL: np.dtype(bool), DType.INT64: int, DType.FLOAT64: float, DType.COMPLEX128: complex,
 }  # fmt: skip
 _ONE = const_index(1)
+_KINDS = "biufc"  # a Python number of an earlier kind becomes one of a later one
 _OVERFLOWING = ("add", "subtract", "multiply", "negative", "absolute")
 
 
@@ -41,8 +42,12 @@ def apply_ufunc(
     dtype: DType | None = None,
     operator: bool = False,
     where: Array | None = None,
+    words: str = "",
 ) -> Operand:
-    """`np.name(*operands, out=out, dtype=dtype, where=where)`; `where` is a mask, and needs an `out`."""
+    """`np.name(*operands, out=out, dtype=dtype, where=where)`; `where` is a mask, and needs an `out`.
+
+    `words` is what warnings call it, where that is not its name.
+    """
     parts = [part for part in operands if isinstance(part, Scalar | Array)]
     if len(parts) != len(operands):
         raise build.error("E210", f"np.{name} is not compiled for this kind of operand", "pass arrays or numbers")
@@ -58,9 +63,24 @@ def apply_ufunc(
         if not guard_fits(build, part, target):
             return Never()
     if out is None and all(isinstance(part, Scalar) or part.rank == 0 for part in parts):
-        lone = operator and not any(isinstance(part, Array) for part in parts)
-        return _scalar(build, name, parts, loop, lone=lone)
-    return _array(build, name, parts, loop, out, where)
+        return _scalar(build, name, parts, loop, words or name, lone=operator and _is_scalar_math(parts))
+    return _array(build, name, parts, loop, out, words or name, where)
+
+
+def _is_scalar_math(parts: Sequence[Scalar | Array]) -> bool:
+    """Whether NumPy has an operator of its own for these scalars; else it goes through the ufunc, and warns as that.
+
+    It has where one of the types holds the other; bool has none, unless it stands on the right of another.
+    """
+    scalars = [part.type for part in parts if isinstance(part, Scalar)]
+    if len(scalars) < len(parts):
+        return False
+    own = [type_.dtype for type_ in scalars if not type_.python]
+    if own[0] is DType.BOOL and (scalars[0].dtype is DType.BOOL or len(own) < len(parts)):
+        return False
+    if len(own) == 2:
+        return np.promote_types(own[0].numpy, own[1].numpy) in (own[0].numpy, own[1].numpy)
+    return all(_KINDS.index(type_.dtype.kind) <= _KINDS.index(own[0].kind) for type_ in scalars if type_.python)
 
 
 def operator_ufunc(name: str, left: Operand, right: Operand) -> tuple[str, tuple[Operand, ...]]:
@@ -174,6 +194,20 @@ def cast(expr: Expr, dtype: DType) -> Expr:
     return op("cast", (expr,), target)
 
 
+def narrowed(build: Builder, expr: Expr, dtype: DType) -> Expr:
+    """A number in a narrower type of floats: where it gets infinite, NumPy warns of a cast, whatever it is for.
+
+    In any other type it stays as it is.
+    """
+    source = expr.type.dtype
+    if source.kind not in "fc" or dtype.kind not in "fc" or dtype.itemsize >= source.itemsize:
+        return expr
+    made = cast(expr, dtype)
+    if isinstance(made, Const) and isinstance(expr, Const) and np.isfinite(made.value) == np.isfinite(expr.value):
+        return made
+    return build.let(op("cast", (expr,), ScalarType(dtype)), "x", warn=build.warn_site("cast"))
+
+
 def scalar_expr(build: Builder, operand: Scalar | Array) -> Expr:
     """A scalar, or the element of a 0-d array, as an expression."""
     if isinstance(operand, Scalar):
@@ -182,14 +216,14 @@ def scalar_expr(build: Builder, operand: Scalar | Array) -> Expr:
 
 
 def _scalar(
-    build: Builder, name: str, parts: Sequence[Scalar | Array], loop: Sequence[DType], *, lone: bool
+    build: Builder, name: str, parts: Sequence[Scalar | Array], loop: Sequence[DType], words: str, *, lone: bool
 ) -> Operand:
     """An operation that gives a NumPy scalar; `lone`: an operator on NumPy scalars, which warns in words of its own."""
-    args = [cast(scalar_expr(build, part), target) for part, target in zip(parts, loop, strict=False)]
+    given = [scalar_expr(build, part) for part in parts]
+    args = [cast(narrowed(build, expr, target), target) for expr, target in zip(given, loop, strict=False)]
     expr = operation(name, args, loop[-1])
     overflows = lone and name in _OVERFLOWING and loop[0].kind in "iu"
-    words = f"scalar {name}" if lone else name
-    warn = build.warn_site(words) if overflows or may_warn(name, loop) else -1
+    warn = build.warn_site(f"scalar {words}" if lone else words) if overflows or may_warn(name, loop) else -1
     return Scalar(build.let(expr, name[:3], warn=warn))
 
 
@@ -232,12 +266,17 @@ def _array(
     parts: Sequence[Scalar | Array],
     loop: Sequence[DType],
     out: Array | None,
+    words: str,
     where: Array | None = None,
 ) -> Operand:
     """An array operation."""
+    parts = [
+        Scalar(narrowed(build, part.expr, target)) if isinstance(part, Scalar) else part
+        for part, target in zip(parts, loop, strict=False)
+    ]
     masks = [] if where is None else [where]
     shape = broadcast_shapes(build, [part.shape for part in (*parts, *masks) if isinstance(part, Array)])
-    warn = build.warn_site(name) if may_warn(name, loop) else -1
+    warn = build.warn_site(words) if may_warn(name, loop) else -1
 
     def body(args: Sequence[Expr]) -> Expr:
         casted = [cast(arg, target) for arg, target in zip(args[: len(parts)], loop, strict=False)]
@@ -254,7 +293,7 @@ def _array(
     broadcast_to(build, View("", shape, ()), out.shape)
     result = map_elements(build, (*parts, *masks), out.shape, loop[-1], body, name=name, warn=warn)
     if where is None:
-        store(build, out, result)
+        store(build, out, result, words)
     else:
         store_where(build, out, where, result)
     return out
@@ -369,16 +408,19 @@ def broadcast_to(build: Builder, view: View, shape: tuple[Index, ...]) -> View:
     return View(view.container, shape, axes)
 
 
-def store(build: Builder, target: Array, value: Scalar | Array) -> None:
-    """`target[...] = value`, with NumPy's unsafe cast; the value is read before the target is written."""
+def store(build: Builder, target: Array, value: Scalar | Array, words: str = "cast") -> None:
+    """`target[...] = value`, with NumPy's unsafe cast; the value is read before the target is written.
+
+    `words`: what warnings of the cast are about; a ufunc casts under its own name.
+    """
     refuse_readonly(build, target)
     if target.rank == 0:
         expr = scalar_expr(build, value)
-        build.write(target.view.at(()), cast(expr, target.dtype))
+        build.write(target.view.at(()), cast(narrowed(build, expr, target.dtype), target.dtype))
         return
     if isinstance(value, Array):
         build.use_site()  # a later pass may need memory here, where the two overlap
-    node = _assignment(build, target, value)
+    node = _assignment(build, target, value, words)
     build.mark_written(target.view.container)
     build.emit(node)
 
@@ -409,21 +451,21 @@ def initialise(build: Builder, target: Array, value: Scalar | Array) -> None:
     build.emit(_assignment(build, target, value))
 
 
-def _assignment(build: Builder, target: Array, value: Scalar | Array) -> Elementwise:
+def _assignment(build: Builder, target: Array, value: Scalar | Array, words: str = "cast") -> Elementwise:
     inputs: tuple[tuple[Value, View], ...] = ()
     if isinstance(value, Array):
         element = build.value("x", ScalarType(value.dtype))
         inputs = ((element, broadcast_to(build, value.view, target.shape)),)
         expr = cast(element, target.dtype)
     else:
-        raw = value.expr if isinstance(value.expr, Const | Index) else build.let(value.expr)
-        expr = cast(raw, target.dtype)
+        raw = narrowed(build, value.expr, target.dtype)
+        expr = cast(raw if isinstance(raw, Const | Index) else build.let(raw), target.dtype)
     return Elementwise(
         output=target.view,
         params=coordinates(build, target.shape),
         inputs=inputs,
         expr=expr,
-        warn=build.warn_site("cast") if isinstance(value, Array) and _cast_warns(value.dtype, target.dtype) else -1,
+        warn=build.warn_site(words) if isinstance(value, Array) and _cast_warns(value.dtype, target.dtype) else -1,
         id=build.new_id(),
         span=build.span,
     )

@@ -45,6 +45,7 @@ class Ledger:
     warn_sites: list[WarnSite] = field(default_factory=list[WarnSite])
     slot_of_value: dict[Value, int] = field(default_factory=dict[Value, int])
     orders: dict[str, tuple[int, ...]] = field(default_factory=dict[str, tuple[int, ...]])  # axes, slowest first
+    repeated: dict[str, int] = field(default_factory=dict[str, int])  # bits of axes with stride 0, of the same arrays
     entry: set[Value] = field(default_factory=set[Value])  # numbers and extents that came in with the call
     snapshots: dict[str, str] = field(default_factory=dict[str, str])  # copies that stand for a view of a container
 

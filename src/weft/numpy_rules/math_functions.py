@@ -13,6 +13,7 @@ from weft.ir.exprs import Const, Expr, Index, const, op, python_const
 from weft.numpy_rules.arguments import Given, PythonRaises, is_none
 from weft.numpy_rules.arrays import guard_in_range, scalar_of
 from weft.numpy_rules.builder import Builder
+from weft.numpy_rules.classes import require_method
 from weft.numpy_rules.registry import Rule, numpy_rule
 from weft.numpy_rules.scalars import int_expr, negate, python_binary
 from weft.numpy_rules.values import Operand, Scalar
@@ -152,6 +153,8 @@ def _log(build: Builder, operand: Operand) -> Scalar:
 
 def _integer_rule(name: str) -> Rule:
     def lower(build: Builder, x: Operand, /) -> Operand:
+        if name == "trunc":  # the others make a float of what has no method
+            require_method(x, "__trunc__")
         scalar = scalar_of(build, x)
         if scalar.type.dtype.kind in "bi" and scalar.type.python:
             return Scalar(int_expr(build, scalar.expr))

@@ -87,9 +87,12 @@ def _weights(build: Builder, view: View, rank: int) -> Weights:
     """A number per axis of the result, larger for slower ones; views of lower rank have no leading axes."""
     container = build.container(view.container)
     order = build.ledger.orders.get(view.container)
+    repeated = build.ledger.repeated.get(view.container, 0)
     weights: Weights = [_STILL] * rank
     lead = rank - view.rank
     for dimension, axis in enumerate(view.axes):
+        if repeated >> dimension & 1:
+            continue
         slow = dimension + 1 if container.layout is Layout.F else container.rank - dimension
         if order:
             slow = container.rank - order.index(dimension)

@@ -9,22 +9,29 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from weft.analysis.ranges import index_bounds
 from weft.ir.dtypes import PY_BOOL, PY_COMPLEX, PY_FLOAT, PY_INT, ScalarType
 from weft.ir.exprs import Const, Expr, Index, const, const_index, op
 from weft.numpy_rules.arguments import Given, PythonRaises, is_none, static_value
 from weft.numpy_rules.arrays import arithmetic, as_data, number, scalar_of, steady
 from weft.numpy_rules.builder import Builder
+from weft.numpy_rules.classes import class_of, require_method
 from weft.numpy_rules.elementwise import apply_ufunc
 from weft.numpy_rules.math_functions import to_int
 from weft.numpy_rules.registry import numpy_rule
 from weft.numpy_rules.scalars import compare, convert, int_expr, python_unary, truth
 from weft.numpy_rules.type_conversions import python_cast
-from weft.numpy_rules.values import Array, Dict, Either, Instance, Iteration, Operand, Range, Scalar, Static, Tuple
-
-_PYTHON_CLASSES: dict[ScalarType, type[Any]] = {PY_BOOL: bool, PY_INT: int, PY_FLOAT: float, PY_COMPLEX: complex}
+from weft.numpy_rules.values import (
+    Array,
+    Dict,
+    Either,
+    Iteration,
+    Operand,
+    Range,
+    Scalar,
+    Static,
+    Tuple,
+)
 
 
 @numpy_rule(
@@ -35,7 +42,7 @@ def lower_abs(build: Builder, x: Operand, /) -> Operand:
     data = number(build, x)
     if isinstance(data, Scalar) and data.type.python:
         return python_unary(build, "absolute", data)
-    return apply_ufunc(build, "absolute", (as_data(build, data),))
+    return apply_ufunc(build, "absolute", (as_data(build, data),), operator=True)
 
 
 # -- conversions ------------------------------------------------------------------------------------------------------
@@ -116,11 +123,10 @@ def lower_round(build: Builder, number: Operand, ndigits: Given = None) -> Opera
     """Half to even, a Python int."""
     if not is_none(ndigits):
         raise build.error("E270", "round(x, digits) of a number is not compiled", "use np.round")
+    require_method(number, "__round__")
     data = scalar_of(build, number)
     if data.type.dtype.kind in "biu":
         return Scalar(int_expr(build, data.expr))
-    if data.type.dtype.kind == "c":
-        raise PythonRaises("type complex doesn't define __round__ method")
     return to_int(build, op("rint", (python_number_expr(build, data, PY_FLOAT),), PY_FLOAT))
 
 
@@ -130,7 +136,7 @@ def lower_round(build: Builder, number: Operand, ndigits: Given = None) -> Opera
 @numpy_rule("builtins.divmod", samples=("divmod(v(7), v(3))", "divmod(v(-7.5), v(2.0))", "divmod(i4[4], 3)"))
 def lower_divmod(build: Builder, x: Operand, y: Operand, /) -> Operand:
     """`(x // y, x % y)`."""
-    return Tuple((arithmetic(build, "floor_divide", x, y), arithmetic(build, "remainder", x, y)))
+    return Tuple(tuple(arithmetic(build, name, x, y, words="divmod") for name in ("floor_divide", "remainder")))
 
 
 @numpy_rule("builtins.pow", samples=("pow(v(2), v(5))", "pow(v(2.5), v(2.0))", "pow(f8[3]+0.5, 2)"))
@@ -151,6 +157,8 @@ def lower_sum(build: Builder, iterable: Operand, /, start: Operand | int = 0) ->
 def _items(build: Builder, operand: Operand, instead: str) -> tuple[Operand, ...]:
     if isinstance(operand, Tuple):
         return operand.items
+    if isinstance(operand, Dict):
+        return tuple(Scalar(const_index(key)) if type(key) is int else Static(key) for key in operand.keys)
     if isinstance(operand, Array | Range):
         raise build.error("E271", "Python would take the elements one by one", f"use {instead}")
     raise PythonRaises("object is not iterable")
@@ -291,22 +299,3 @@ def lower_isinstance(build: Builder, obj: Operand, classinfo: Operand, /) -> Ope
         return Scalar(const(issubclass(cls, classes), PY_BOOL))
     except TypeError:
         raise PythonRaises("isinstance() arg 2 must be a type") from None
-
-
-def class_of(operand: Operand) -> type[Any] | None:
-    """The Python class of an operand."""
-    match operand:
-        case Scalar(expr=expr):
-            return _PYTHON_CLASSES[expr.type] if expr.type.python else expr.type.dtype.numpy.type
-        case Array():
-            return np.ndarray
-        case Tuple():
-            return list if operand.is_list else tuple
-        case Dict():
-            return dict
-        case Static(value=value):
-            return value.__class__
-        case Instance(cls=cls):
-            return cls
-        case _:
-            return None

@@ -52,6 +52,7 @@ _FAMILIES = (
     "reductions",
     "sequences",
     "shapes",
+    "sorting",
     "type_conversions",
     "typed_functions",
     "ufuncs",
@@ -62,13 +63,7 @@ def numpy_rule(*names: str, samples: tuple[str, ...] = (), typed: bool = False) 
     """Register a rule under one or more names. Inside, `PythonRaises` leaves the statement to Python."""
 
     def register(rule: Rule) -> Rule:
-        @wraps(rule)
-        def lower(build: Builder, *operands: Any, **keywords: Any) -> Operand:
-            try:
-                return rule(build, *operands, **keywords)
-            except PythonRaises as raised:
-                return build.leave(raised.reason)
-
+        lower = guarded(rule)
         for name in names:
             table = _TYPED if typed else _ENTRIES
             if name in table:
@@ -77,6 +72,19 @@ def numpy_rule(*names: str, samples: tuple[str, ...] = (), typed: bool = False) 
         return rule
 
     return register
+
+
+def guarded(rule: Rule) -> Rule:
+    """The rule, in which `PythonRaises` leaves the statement to Python."""
+
+    @wraps(rule)
+    def lower(build: Builder, *operands: Any, **keywords: Any) -> Operand:
+        try:
+            return rule(build, *operands, **keywords)
+        except PythonRaises as raised:
+            return build.leave(raised.reason)
+
+    return lower
 
 
 @cache

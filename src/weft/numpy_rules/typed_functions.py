@@ -10,10 +10,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+import numpy as np
+
 from weft.numpy_rules.builder import Builder
-from weft.numpy_rules.registry import RuleEntry, numpy_rule
+from weft.numpy_rules.registry import RuleEntry, guarded, numpy_rule
 from weft.numpy_rules.typed_calls import call_numpy
-from weft.numpy_rules.values import Array, Operand
+from weft.numpy_rules.values import Array, Operand, Static
 
 _LINEAR_ALGEBRA: Final = {
     "cholesky": ("linalg.cholesky(f8[1, 1] + 9)",),
@@ -178,8 +180,12 @@ _CALCULUS: Final = {
     "polyval": ("polyval(f8[3], f8[5])", "polyval(f8[3], v(2.0))", "polyval([1, 2], i8[3])"),
     "sinc": ("sinc(f8[5])", "sinc(f8[4, 3])"),
     "trapezoid": ("trapezoid(f8[5])", "trapezoid(f8[4, 3], dx=0.5, axis=0)", "trapezoid(f8[5], f8[5])"),
+    "matvec": ("matvec(f8[2, 3], f8[3])", "matvec(i8[2, 2, 3], i8[2, 3])"),
+    "piecewise": ("piecewise(f8[5], [b1[5], b1[5]], [0.5, v(2.0)])",),
     "unwrap": ("unwrap(f8[5])", "unwrap(f8[4, 3], axis=0)"),
     "vander": ("vander(f8[3])", "vander(i8[3], v(4))"),
+    "vecdot": ("vecdot(f8[2, 3], f8[2, 3])", "vecdot(c16[3], c16[3])"),
+    "vecmat": ("vecmat(f8[3], f8[3, 2])",),
 }  # fmt: skip
 
 _REARRANGING: Final = {
@@ -244,12 +250,20 @@ _METHODS: Final = {
     "take": ("take(f8[5], [0, -1])",),
 }
 
-# Functions that are compiled, in forms that are not.
+_UFUNC_METHODS: Final = {
+    "accumulate": ("maximum.accumulate(f8[5])", "minimum.accumulate(i4[4, 3], axis=1)"),
+    "outer": (),
+    "reduce": ("gcd.reduce(i8[5])", "bitwise_xor.reduce(i8[4, 3], axis=1)"),
+    "reduceat": ("add.reduceat(f8[5], [0, 2])", "maximum.reduceat(f8[4, 3], [0, 2], axis=1)"),
+}
+
+# Functions that are compiled: calls in forms that are not.
 OTHER_FORMS: Final = {
     "all": ("all(b1[4, 3], where=b1[4, 3])",),
     "any": ("any(b1[4, 3], where=b1[4, 3])",),
     "diff": ("diff(f8[5], prepend=0.0)",),
     "linalg.norm": ("linalg.norm(f8[3, 4], 2)", "linalg.norm(f8[3, 4], 'nuc')", "linalg.norm(f8[5], 3)"),
+    "linspace": ("linspace(f8[3], f8[3] + 1, 5)",),
     "max": ("max(f8[4, 3], initial=2.0, where=b1[4, 3])",),
     "mean": ("mean(f8[4, 3], where=b1[4, 3])",),
     "min": ("min(f8[4, 3], initial=2.0, where=b1[4, 3])",),
@@ -280,9 +294,9 @@ def _names() -> dict[str, tuple[str, ...]]:
 
 
 NAMES: Final[Mapping[str, tuple[str, ...]]] = {
+    "numpy.linspace": (),
     **{f"numpy.{name}": samples for name, samples in _names().items()},
     **{f"ndarray.{name}": samples for name, samples in _METHODS.items()},
-    **{f"numpy.{name}": () for name in OTHER_FORMS},
 }
 
 
@@ -292,7 +306,7 @@ def typed_entry(name: str) -> RuleEntry:
     def lower(build: Builder, *args: Operand, **keywords: Operand) -> Operand:
         return call_numpy(build, name, args, keywords, free_sizes=name.partition(".")[2] in _FREE_SIZES)
 
-    return RuleEntry(name, lower, (), typed=True)
+    return RuleEntry(name, guarded(lower), (), typed=True)
 
 
 def _register(name: str, samples: tuple[str, ...]) -> None:
@@ -306,5 +320,16 @@ def _register(name: str, samples: tuple[str, ...]) -> None:
         return call_numpy(build, function, args, keywords, free_sizes=rest in _FREE_SIZES)
 
 
+def _register_method(method: str, samples: tuple[str, ...]) -> None:
+    @numpy_rule(f"ufunc.{method}", samples=samples, typed=True)
+    def lower(build: Builder, ufunc: Static, *args: Operand, **keywords: Operand) -> Operand:
+        name = str(ufunc.value.__name__)
+        if getattr(np, name, None) is not ufunc.value:
+            raise build.error("E116", f"method '{method}' of a ufunc that is not NumPy's own is not compiled")
+        return call_numpy(build, f"numpy.{name}.{method}", args, keywords)
+
+
 for _name, _samples in NAMES.items():
     _register(_name, _samples)
+for _name, _samples in _UFUNC_METHODS.items():
+    _register_method(_name, _samples)

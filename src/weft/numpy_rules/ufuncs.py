@@ -36,6 +36,7 @@ from weft.numpy_rules.elementwise import (
     cast,
     guard_fits,
     map_elements,
+    narrowed,
     scalar_expr,
     store,
 )
@@ -200,6 +201,8 @@ def lower_where(build: Builder, condition: Operand, x: Given = None, y: Given = 
         if not guard_fits(build, part, dtype):
             raise PythonRaises("Python integer out of bounds")
     shape = broadcast_shapes(build, [part.shape for part in parts if isinstance(part, Array)])
+    numbers = [Scalar(narrowed(build, part.expr, dtype)) if isinstance(part, Scalar) else part for part in parts[1:]]
+    parts = [parts[0], *numbers]
 
     def body(args: Sequence[Expr]) -> Expr:
         return op("select", (bool_expr(build, args[0]), cast(args[1], dtype), cast(args[2], dtype)), ScalarType(dtype))

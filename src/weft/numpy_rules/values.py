@@ -73,20 +73,23 @@ class Static:
 class Tuple:
     """A tuple or list of known length; `cls` is the class of a named tuple.
 
-    A list as an operand is one that nothing else refers to; see `Ref`.
+    A list as an operand is one that nothing else refers to (see `Ref`), or, with a `slot`, the very object that came in
+    through it: compiled code never changes that one.
     """
 
     items: tuple[Operand, ...]
     is_list: bool = False
     cls: type | None = None
+    slot: int = -1
 
 
 @dataclass(frozen=True, slots=True)
 class Dict:
-    """A dict whose keys are known (strings and numbers); like a list, one that nothing else refers to."""
+    """A dict whose keys are known (strings and numbers); like a list, a new one or that of a slot."""
 
     keys: tuple[Any, ...]
     items: tuple[Operand, ...]
+    slot: int = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +105,19 @@ class Growing:
 class Ref:
     """A list or dict that names refer to: an identity. The environment says what is in it (weft.frontend.heap)."""
 
+    number: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Made:
+    """An object of a dataclass that the program makes: the class is called with `items` when it leaves the program.
+
+    `number` is its identity, counted together with those of `Ref`.
+    """
+
+    cls: type
+    fields: tuple[str, ...]
+    items: tuple[Operand, ...]
     number: int
 
 
@@ -167,6 +183,14 @@ class Instance:
 
 
 @dataclass(frozen=True, slots=True)
+class Foreign:
+    """An object that is no array but can be made one (`__array__`, `__array_interface__`, `__dlpack__`)."""
+
+    slot: int
+    cls: type
+
+
+@dataclass(frozen=True, slots=True)
 class Either:
     """One of several operands, chosen at run time by an integer: what a join of different types gives."""
 
@@ -192,6 +216,7 @@ Operand: TypeAlias = (
     | Dict
     | Growing
     | Ref
+    | Made
     | Range
     | Iteration
     | Slice
@@ -199,6 +224,7 @@ Operand: TypeAlias = (
     | Function
     | Method
     | Instance
+    | Foreign
     | Either
     | Unbound
     | Never

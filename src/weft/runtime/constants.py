@@ -10,6 +10,7 @@ from __future__ import annotations
 import struct
 import sys
 from collections.abc import Callable
+from enum import Enum
 from types import EllipsisType, ModuleType
 from typing import Any, TypeAlias, cast
 
@@ -111,6 +112,8 @@ def _scalar(dtype_text: str, content: str) -> Any:
 def _encode_import(value: object) -> Encoded:
     if isinstance(value, ModuleType):
         module, path = value.__name__, ""
+    elif isinstance(value, Enum):
+        module, path = type(value).__module__, f"{type(value).__qualname__}.{value.name}"
     else:
         path = getattr(value, "__qualname__", None) or getattr(value, "__name__", None)
         owner = getattr(value, "__objclass__", value)  # of methods written in C

@@ -5,7 +5,7 @@ out:  `Dispatcher.call`, a C callable that takes what the function takes and ret
 
     call(*args, **kwargs)
       arguments do not bind              -> py_func(*args, **kwargs), which raises CPython's own TypeError
-      np.errstate wants more than warn   -> py_func
+      np.errstate wants more than warn   -> py_func, and so where the filters of `warnings` want an exception
       a variant fits                     -> its kernel, without the GIL; then result, on_resume or on_finish
       a written array overlaps another   -> py_func
       no variant fits                    -> on_miss((parameters, ...)), whose value is the call's
@@ -76,26 +76,39 @@ class Variant(NamedTuple):
 
 
 class Signature(NamedTuple):
-    """Parameters in order: positional-only, positional, keyword-only. A default is MISSING where there is none."""
+    """Parameters in order: positional-only, positional, keyword-only, `*args`, `**kwargs`, as the code object has them.
+
+    A default is MISSING where there is none.
+    """
 
     names: tuple[str, ...]
     defaults: tuple[Any, ...]
     positional_only: int
     positional: int  # including the positional-only ones
+    has_args: bool
+    has_keywords: bool
+
+    def call(self, function: Callable[..., Any], params: Sequence[Any]) -> Any:
+        """Call with what each parameter is bound to."""
+        named = len(self.names) - self.has_args - self.has_keywords
+        more: Sequence[Any] = params[named] if self.has_args else ()
+        keywords = dict(zip(self.names[self.positional : named], params[self.positional : named], strict=True))
+        if self.has_keywords:
+            keywords.update(params[-1])
+        return function(*params[: self.positional], *more, **keywords)
 
 
-def signature_of(function: FunctionType) -> Signature | None:
-    """None for functions with `*args` or `**kwargs`: they have no fixed parameters."""
+def signature_of(function: FunctionType) -> Signature:
+    """The parameters of a function."""
     code = function.__code__
-    if code.co_flags & (_CO_VARARGS | _CO_VARKEYWORDS):
-        return None
+    has_args, has_keywords = bool(code.co_flags & _CO_VARARGS), bool(code.co_flags & _CO_VARKEYWORDS)
     positional, keyword_only = code.co_argcount, code.co_kwonlyargcount
-    names = code.co_varnames[: positional + keyword_only]
+    names = code.co_varnames[: positional + keyword_only + has_args + has_keywords]
     given = function.__defaults__ or ()
     keyword_defaults = function.__kwdefaults__ or {}
     defaults = (MISSING,) * (positional - len(given)) + given
     defaults += tuple(keyword_defaults.get(name, MISSING) for name in names[positional:])
-    return Signature(names, defaults, code.co_posonlyargcount, positional)
+    return Signature(names, defaults, code.co_posonlyargcount, positional, has_args, has_keywords)
 
 
 class Dispatcher:
@@ -109,12 +122,12 @@ class Dispatcher:
         in_python: Callable[..., Any] | None = None,
     ) -> None:
         signature = signature_of(function)
-        if signature is None:
-            raise TypeError("a program has a fixed number of parameters")
         self._native = native
         self.call: Callable[..., Any] = native.new_dispatcher(
             signature.positional_only,
             signature.positional,
+            signature.has_args,
+            signature.has_keywords,
             signature.names,
             signature.defaults,
             function.__globals__,
@@ -165,7 +178,9 @@ class Dispatcher:
 
 def pack_tables(info: KernelInfo) -> bytes:
     """Slots, argument checks, exits and NumPy calls as the int64 words native/variant.c reads."""
-    words = [len(info.slots), info.out_count, len(info.exits), int(bool(info.writebacks)), len(info.numpy_calls)]
+    may_warn = bool(info.warn_sites or info.numpy_calls)
+    words = [len(info.slots), info.out_count, len(info.exits), int(bool(info.writebacks)), int(may_warn)]
+    words.append(len(info.numpy_calls))
     for slot, arg in zip(info.slots, info.args, strict=True):
         words += _slot_words(slot) + _arg_words(arg)
     for exit_ in info.exits:
@@ -190,6 +205,7 @@ def _arg_words(arg: ArgSpec) -> list[int]:
         int(arg.written),
         arg.same_as,
         arg.order if is_array else arg.length,
+        arg.repeated,
     ]
 
 
@@ -207,8 +223,12 @@ def _call_words(call: NumpyCall) -> list[int]:
 
 
 def errstate_only_warns() -> bool:
-    """May kernels run under the current np.errstate? They can warn or keep silent; the rest is NumPy's own."""
-    return all(mode in {"warn", "ignore"} for mode in np.geterr().values())
+    """May kernels run under the current np.errstate? They can warn or keep silent; the rest is NumPy's own.
+
+    They do not look for underflow, which NumPy ignores unless it is told otherwise.
+    """
+    modes = np.geterr()
+    return modes["under"] == "ignore" and all(mode in {"warn", "ignore"} for mode in modes.values())
 
 
 def _builtins_of(function: FunctionType) -> dict[str, Any]:

@@ -11,6 +11,7 @@ import functools
 import hashlib
 import os
 import sys
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -161,7 +162,23 @@ def _configuration() -> tuple[Any, ...]:
         Context().run(variable.get),
         UNBOUND,
         MISSING,
+        np,
+        vars(warnings),
+        "filters",
+        filters_may_raise,
     )
+
+
+def filters_may_raise() -> bool:
+    """Whether the filters of `warnings` may make an exception of a RuntimeWarning: Python must run the program then."""
+    for action, message, category, module, line in warnings.filters:
+        if not issubclass(RuntimeWarning, category):
+            continue
+        if action == "error":
+            return True
+        if message is None and module is None and not line:
+            return False
+    return False
 
 
 def _self_test(native: Native) -> None:

@@ -47,8 +47,10 @@ class ArgKind(IntEnum):
     NP_SCALAR = 6  # exactly numpy.<dtype>
     STATIC = 7  # equal to `value` (same type, then ==); for functions, modules and classes: the same object
     OBJECT = 8  # exactly of the class in `value`; its attributes are slots of their own
-    TUPLE = 9  # exactly tuple of `length` items; the items are slots of their own
+    TUPLE = 9  # exactly tuple, or the named tuple in `value`, of `length` items; the items are slots of their own
     IGNORED = 10  # any object: the compiled code never looks at it (it may still be handed back)
+    LIST = 11  # exactly list of `length` items; the items are slots of their own
+    DICT = 12  # exactly dict with the keys in `value`, a tuple, in that order; the values are slots of their own
 
 
 class SlotKind(IntEnum):
@@ -58,8 +60,9 @@ class SlotKind(IntEnum):
     GLOBAL = 2  # the program's globals()[name], else builtins
     CELL = 3  # closure cell number `index` of the program
     ATTRIBUTE = 4  # getattr(slot[index], name)
-    ITEM = 5  # slot[parent][index], parent a tuple
-    MAPPING = 6  # slot[parent][name], parent a dict: globals of another module
+    ITEM = 5  # slot[parent][index], parent a tuple or list
+    MAPPING = 6  # slot[parent][name], parent a dict: an argument, or the globals of another module
+    CONVERTED = 7  # numpy.name(slot[index]), where that gives the same memory every time: np.asarray of an object
 
 
 class Slot(NamedTuple):
@@ -81,21 +84,30 @@ class ArgSpec(NamedTuple):
     ones: int = 0  # ARRAY: bit d set = extent d is exactly 1, clear = it is not 1
     written: bool = False  # ARRAY: the kernel writes it (must be writeable, takes part in the overlap check)
     same_as: int = -1  # ARRAY: earlier slot that is the very same array (pointer, shape, strides)
-    value: Any = None  # STATIC, OBJECT: an encoded constant, see `encode_constant` in runtime
-    length: int = 0  # TUPLE
+    value: Any = None  # STATIC, OBJECT, TUPLE, DICT: an encoded constant, see `encode_constant` in runtime
+    length: int = 0  # TUPLE, LIST
     order: int = 0  # ARRAY with layout "S": its axes from slowest to fastest (`pack_order`); 0: any
+    repeated: int = 0  # ARRAY with an order: bit d set = axis d has stride 0 and is not 1 long
 
 
-def pack_order(shape: tuple[int, ...], strides: tuple[int, ...]) -> tuple[int, tuple[int, ...]]:
-    """The order of axes in memory, slowest first, as a number (four bits each, below a leading 1) and as it is."""
+class Order(NamedTuple):
+    """The order of the axes of an array in memory: slowest first, and packed with four bits each, below a leading 1."""
+
+    code: int
+    axes: tuple[int, ...]
+    repeated: int  # bit d set: axis d has stride 0 and is not 1 long
+
+
+def pack_order(shape: tuple[int, ...], strides: tuple[int, ...]) -> Order:
+    """The order of the axes, repeated ones last; nothing for less than two axes, or too many."""
+    if not 1 < len(shape) < MAX_RANK:
+        return Order(0, (), 0)
     axes = tuple(sorted(range(len(shape)), key=lambda axis: -abs(strides[axis])))
-    repeated = any(stride == 0 and extent != 1 for stride, extent in zip(strides, shape, strict=True))
-    if repeated or not 1 < len(axes) < MAX_RANK:  # a repeated axis has no place in the order: C order then
-        return 0, ()
     code = 1
     for axis in reversed(axes):
         code = code << 4 | axis
-    return code, axes
+    repeated = sum(1 << axis for axis in axes if strides[axis] == 0 and shape[axis] != 1)
+    return Order(code, axes, repeated)
 
 
 class RecipeOp(IntEnum):
@@ -114,7 +126,7 @@ class RecipeOp(IntEnum):
     UNION = 11  # s n (len item)... out[s].i selects the item
     UNBOUND = 12  #                 the marker object for a name that has no value
     VIEW = 13  # s dtype ndim       as ARRAY, but never the very object of an argument
-    NAMED = 14  # k n item...       a named tuple: constants[k](*items)
+    CALL = 14  # k n item...        an object of a class: constants[k](*items)
     DICT = 15  # n (key item)...
     SHARED = 16  # k len item       one object for all items with the number k in this recipe
     LIST_OF = 17  # s python dtype  list of the elements of the array out[s].a: Python's numbers or NumPy's
@@ -151,8 +163,8 @@ class Array(NamedTuple):
 class Sequence(NamedTuple):
     """A tuple or list of recipes, or a dict of keys and values in turn.
 
-    `share`: one object for all those with that number in an exit; 0 for an object that stands in one place only. Of a
-    named tuple, `cls` is the number of its class among the constants.
+    `share`: one object for all those with that number in an exit; 0 for an object that stands in one place only. With
+    `cls`, the number of a class among the constants, what the class gives when it is called with the items.
     """
 
     items: tuple[Recipe, ...]
@@ -221,7 +233,7 @@ def flatten_recipe(recipe: Recipe) -> list[int]:
 def _flatten_sequence(recipe: Sequence) -> list[int]:
     items = recipe.items
     operation = RecipeOp.DICT if recipe.is_dict else RecipeOp.LIST if recipe.is_list else RecipeOp.TUPLE
-    words: list[int] = [RecipeOp.NAMED, recipe.cls] if recipe.cls >= 0 else [operation]
+    words: list[int] = [RecipeOp.CALL, recipe.cls] if recipe.cls >= 0 else [operation]
     words.append(len(items) // 2 if recipe.is_dict else len(items))
     for item in items:
         words += flatten_recipe(item)
@@ -404,11 +416,9 @@ def _recipe_to_json(recipe: Recipe) -> list[Any]:
             return ["scalar", out, kind]
         case Array(out=out, dtype=dtype, ndim=ndim, fresh=fresh):
             return ["array", out, dtype, ndim, fresh]
-        case Sequence(items=items, cls=cls) if cls >= 0:
-            return ["named", cls, *(_recipe_to_json(item) for item in items)]
-        case Sequence(items=items, is_list=is_list, is_dict=is_dict, share=share):
-            kind = "dict" if is_dict else "list" if is_list else "tuple"
-            data = [kind, *(_recipe_to_json(item) for item in items)]
+        case Sequence(items=items, is_list=is_list, is_dict=is_dict, share=share, cls=cls):
+            kind = ["call", cls] if cls >= 0 else ["dict" if is_dict else "list" if is_list else "tuple"]
+            data = [*kind, *(_recipe_to_json(item) for item in items)]
             return ["shared", share, data] if share else data
         case ListOf(out=out, kind=kind, share=share):
             return ["list of", out, kind, share]
@@ -428,7 +438,7 @@ def _recipe_from_json(data: list[Any]) -> Recipe:
     if kind in _PLAIN_RECIPES:
         return _PLAIN_RECIPES[kind](*rest)
     match kind:
-        case "named":
+        case "call":
             return Sequence(tuple(map(_recipe_from_json, rest[1:])), cls=rest[0])
         case "tuple" | "list" | "dict":
             return Sequence(tuple(map(_recipe_from_json, rest)), kind == "list", kind == "dict")

@@ -19,6 +19,10 @@ from typing import Any, NamedTuple, cast
 NUMPY_ERRORS = (ArithmeticError, AttributeError, LookupError, MemoryError, RuntimeError, TypeError, ValueError, Warning)
 
 
+_SEQUENCES = (tuple, list)
+_NOTHING: Mapping[str, Any] = {}
+
+
 class ResultType(NamedTuple):
     """What one result must be.
 
@@ -42,43 +46,67 @@ def resolve(name: str) -> Callable[..., Any]:
 
 def flatten(result: Any) -> list[Any]:
     """The arrays and numbers in tuples and lists, in order."""
-    if isinstance(result, tuple | list):
+    if isinstance(result, _SEQUENCES):
         return [leaf for item in cast("Sequence[Any]", result) for leaf in flatten(item)]
     return [result]
 
 
-def checked(result: Any, types: Sequence[ResultType]) -> tuple[Any, ...] | None:
-    """The results as arrays, numbers without axes; None where one is not of its type."""
-    found = flatten(result)
-    if len(found) != len(types):
-        return None
-    arrays = tuple(_checked_one(leaf, type_) for leaf, type_ in zip(found, types, strict=True))
-    return None if any(array is None for array in arrays) else arrays
+def checker(types: Sequence[ResultType]) -> Callable[[Any], tuple[Any, ...] | None]:
+    """A function that takes what NumPy gave: the results as arrays, numbers without axes; None if one has another type.
+
+    All that can be done beforehand is: it runs with every call.
+    """
+    checks = [_number_check(type_) if type_.ndim < 0 else _array_check(type_) for type_ in types]
+    count, first = len(checks), checks[0] if checks else None
+
+    def check(result: Any) -> tuple[Any, ...] | None:
+        if first is not None and count == 1 and not isinstance(result, _SEQUENCES):
+            array = first(result)
+            return None if array is None else (array,)
+        found = flatten(result)
+        if len(found) != count:
+            return None
+        arrays = tuple([check_one(leaf) for check_one, leaf in zip(checks, found, strict=True)])
+        return None if any(array is None for array in arrays) else arrays
+
+    return check
 
 
-def _checked_one(leaf: Any, type_: ResultType) -> Any:
+def _number_check(type_: ResultType) -> Callable[[Any], Any]:
     import numpy as np
 
-    if type_.ndim < 0:
-        expected = _PYTHON[type_.dtype] if type_.dtype in _PYTHON else np.dtype(type_.dtype).type
+    python: dict[str, type] = {"py_bool": bool, "py_int": int, "py_float": float, "py_complex": complex}
+    expected = python.get(type_.dtype) or np.dtype(type_.dtype).type
+
+    def check(leaf: Any) -> Any:
         if type(leaf) is not expected or (expected is int and not -(1 << 63) <= leaf < 1 << 63):
             return None
         return np.asarray(leaf)
-    if type(leaf) is not np.ndarray or leaf.dtype != type_.dtype or leaf.ndim != type_.ndim:
-        return None
-    array: Any = leaf.transpose(type_.order) if type_.order else leaf
-    if array.flags.c_contiguous and array.flags.aligned:
-        return array
-    return np.array(array, order="C") if _descends(array) else None
+
+    return check
+
+
+def _array_check(type_: ResultType) -> Callable[[Any], Any]:
+    import numpy as np
+
+    array_class, dtype, ndim, order = np.ndarray, np.dtype(type_.dtype), type_.ndim, type_.order
+
+    def check(leaf: Any) -> Any:
+        if type(leaf) is not array_class or leaf.ndim != ndim or (leaf.dtype is not dtype and leaf.dtype != dtype):
+            return None
+        array: Any = leaf.transpose(order) if order else leaf
+        flags = array.flags
+        if flags.c_contiguous and flags.aligned:
+            return array
+        return np.array(array, order="C") if _descends(array) else None
+
+    return check
 
 
 def _descends(array: Any) -> bool:
     """Whether the axes lie in memory in C order, with gaps perhaps."""
     steps = [abs(stride) for stride, extent in zip(array.strides, array.shape, strict=True) if extent > 1]
     return all(outer >= inner for outer, inner in pairwise(steps))
-
-
-_PYTHON: dict[str, type] = {"py_bool": bool, "py_int": int, "py_float": float, "py_complex": complex}
 
 
 def calls_at(
@@ -96,12 +124,13 @@ def calls_at(
         co_firstlineno=line - 1,  # the call stands on its second line
     )
     stand_in = FunctionType(code, function.__globals__)
-    positional = -len(keywords) or None
+    positional, check = -len(keywords) or None, checker(types)
 
     def call(given: tuple[Any, ...]) -> tuple[Any, ...] | None:
-        named = dict(zip(keywords, given[positional:], strict=True)) if keywords else {}
         try:
-            return checked(stand_in(target, given[:positional], named), types)
+            if not keywords:
+                return check(stand_in(target, given, _NOTHING))
+            return check(stand_in(target, given[:positional], dict(zip(keywords, given[positional:], strict=True))))
         except NUMPY_ERRORS:
             return None
 

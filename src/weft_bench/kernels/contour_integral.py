@@ -15,20 +15,25 @@ from numpy.typing import NDArray
 from weft_bench.kernel import RETURN, Inputs, Kernel, Sizes
 
 
+def solve_at(point: Any, H: NDArray[Any], Y: NDArray[Any]) -> NDArray[Any]:
+    """The X with T(point) X = Y; the polynomial is summed up from its highest power."""
+    matrix = np.zeros_like(H[0])
+    for term in range(H.shape[0] - 1, -1, -1):
+        matrix = point * matrix + H[term]
+    return np.linalg.solve(matrix, Y)  # pyright: ignore[reportUnknownVariableType] - its types do not know Any
+
+
 def contour_integral(
     H: NDArray[Any], Y: NDArray[Any], z: NDArray[Any], weight: NDArray[Any]
 ) -> tuple[NDArray[Any], NDArray[Any]]:
-    """A linear system per point; the polynomial is summed up from its highest power."""
-    P0 = np.zeros(Y.shape, Y.dtype)
-    P1 = np.zeros(Y.shape, Y.dtype)
+    """A linear system per point."""
+    moment0 = np.zeros(Y.shape, Y.dtype)
+    moment1 = np.zeros(Y.shape, Y.dtype)
     for k in range(z.shape[0]):
-        T = np.zeros_like(H[0])
-        for term in range(H.shape[0] - 1, -1, -1):
-            T = z[k] * T + H[term]
-        X = weight[k] * np.linalg.solve(T, Y)
-        P0 += X
-        P1 += z[k] * X
-    return P0, P1
+        X = weight[k] * solve_at(z[k], H, Y)
+        moment0 += X
+        moment1 += z[k] * X
+    return moment0, moment1
 
 
 def complex_uniform(rng: np.random.Generator, shape: tuple[int, ...]) -> NDArray[Any]:

@@ -1,8 +1,9 @@
 """LeNet-5, a small network that reads digits: two convolutions with pooling, then three dense layers; inference only.
 
-in:   `x` (batch x rows x columns x 1), images; `w1` (5 x 5 x 1 x 6), `b1` (6), `w2` (5 x 5 x 6 x 16), `b2` (16), the
-      windows and biases of the convolutions; `w3` (flat x 120), `b3`, `w4` (120 x 84), `b4`, `w5` (84 x 10), `b5`, the
-      dense layers, where flat is what is left of an image after step 2, times 16
+in:   `x` (batch x rows x columns x 1), images; `w1` (5 x 5 x 1 x first), `b1` (first), `w2` (5 x 5 x first x second),
+      `b2` (second), the windows and biases of the convolutions; `w3` (flat x third), `b3`, `w4` (third x fourth), `b4`,
+      `w5` (fourth x 10), `b5`, the dense layers, where flat is what is left of an image after step 2, times second. The
+      layers of LeNet-5 are 6, 16, 120 and 84 wide
 out:  a new array (batch x 10), the scores
 
 With relu(t) = max(t, 0), `*` the convolution without padding, channels last
@@ -22,7 +23,8 @@ from numpy.typing import NDArray
 
 from weft_bench.kernel import RETURN, Inputs, Kernel, Sizes
 
-WINDOW, FIRST, SECOND, CLASSES = 5, 6, 16, 10
+WINDOW, CLASSES = 5, 10
+WIDTHS = {"first": 6, "second": 16, "third": 120, "fourth": 84}
 
 
 def relu(x: NDArray[Any]) -> NDArray[Any]:
@@ -84,8 +86,10 @@ def after_convolutions(extent: int) -> int:
 def make_inputs(sizes: Sizes, dtype: np.dtype[Any], rng: np.random.Generator) -> Inputs:
     """Images of any extent, and weights that keep the numbers near one."""
     rows, columns = sizes["rows"], sizes["columns"]
-    flat = after_convolutions(rows) * after_convolutions(columns) * SECOND
-    shapes = [(WINDOW, WINDOW, 1, FIRST), (WINDOW, WINDOW, FIRST, SECOND), (flat, 120), (120, 84), (84, CLASSES)]
+    first, second, third, fourth = (sizes[name] for name in WIDTHS)
+    flat = after_convolutions(rows) * after_convolutions(columns) * second
+    convolutions = [(WINDOW, WINDOW, 1, first), (WINDOW, WINDOW, first, second)]
+    shapes = [*convolutions, (flat, third), (third, fourth), (fourth, CLASSES)]
     inputs: Inputs = {"x": rng.uniform(-0.2, 1.0, (sizes["batch"], rows, columns, 1)).astype(dtype)}
     for layer, shape in enumerate(shapes, start=1):
         terms = max(int(np.prod(shape[:-1])), 1)
@@ -96,8 +100,8 @@ def make_inputs(sizes: Sizes, dtype: np.dtype[Any], rng: np.random.Generator) ->
 
 def tolerance(sizes: Sizes) -> float:
     """The sums of all layers in any order, on both sides."""
-    flat = after_convolutions(sizes["rows"]) * after_convolutions(sizes["columns"]) * SECOND
-    return 16.0 * (WINDOW**2 * (1 + FIRST) + flat + 120 + 84)
+    flat = after_convolutions(sizes["rows"]) * after_convolutions(sizes["columns"]) * sizes["second"]
+    return 16.0 * (WINDOW**2 * (1 + sizes["first"]) + flat + sizes["third"] + sizes["fourth"])
 
 
 KERNEL = Kernel(
@@ -108,9 +112,9 @@ KERNEL = Kernel(
     domain="Machine learning",
     dwarf="Dense linear algebra",
     presets={
-        "S": {"batch": 4, "rows": 28, "columns": 28},
-        "M": {"batch": 64, "rows": 28, "columns": 28},
-        "L": {"batch": 320, "rows": 32, "columns": 32},
+        "S": {"batch": 4, "rows": 28, "columns": 28, **WIDTHS},
+        "M": {"batch": 64, "rows": 28, "columns": 28, **WIDTHS},
+        "L": {"batch": 320, "rows": 32, "columns": 32, **WIDTHS},
     },
     make_inputs=make_inputs,
     dtypes=("float32", "float64"),

@@ -51,7 +51,7 @@ def count_stages(points: int, radix: int) -> int:
 def make_inputs(sizes: Sizes, dtype: np.dtype[Any], rng: np.random.Generator) -> Inputs:
     """Noise around a mean that is not zero; as many points as the largest power of four that is not above the size."""
     stages = count_stages(sizes["points"], 4)
-    points = 4**stages
+    points = int(4**stages)
     x = rng.uniform(-0.5, 1.0, points) + 1j * rng.uniform(-1.0, 1.0, points)
     return {"x": x.astype(dtype), "radix": 4, "stages": stages}
 

@@ -18,7 +18,7 @@ from weft_bench.kernel import Inputs, Kernel, Sizes
 
 def symmetric_product(alpha: float, beta: float, A: NDArray[Any], B: NDArray[Any], C: NDArray[Any]) -> None:
     """A number of A left of the diagonal serves both places it stands for."""
-    C *= beta
+    C[:] = beta * C
     for i in range(C.shape[0]):
         for j in range(C.shape[1]):
             C[:i, j] += alpha * B[i, j] * A[i, :i]

@@ -20,7 +20,7 @@ def triangular_product(alpha: float, A: NDArray[Any], B: NDArray[Any]) -> None:
     for i in range(B.shape[0]):
         for j in range(B.shape[1]):
             B[i, j] += A[i + 1 :, i] @ B[i + 1 :, j]
-    B *= alpha
+    B[:] = alpha * B
 
 
 def make_inputs(sizes: Sizes, dtype: np.dtype[Any], rng: np.random.Generator) -> Inputs:

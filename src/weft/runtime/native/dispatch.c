@@ -11,7 +11,8 @@ enum {
 typedef struct {
     PyObject head;
     vectorcallfunc vectorcall;
-    int param_count, positional_only, positional; /* the rest are keyword-only */
+    int param_count, named, positional_only, positional; /* named: those before *args and **kwargs */
+    int has_args, has_keywords;
     int width;
     /* owned; the order is that of new_dispatcher's arguments, for traverse and clear */
     PyObject *names, *defaults, *globals, *builtins, *cells, *py_func, *on_miss, *on_errstate;
@@ -22,29 +23,61 @@ typedef struct {
 enum { OWNED_OBJECTS = 8 };
 
 static PyObject *errstate_variable, *errstate_default, *missing_marker;
+static PyObject *warnings_names, *filters_name, *on_filters;
 
 /* ---------------------------------------------------------------- binding */
 static int find_param(const dispatcher *self, PyObject *keyword)
 {
-    for (int i = self->positional_only; i < self->param_count; i++)
+    for (int i = self->positional_only; i < self->named; i++)
         if (PyTuple_GetItem(self->names, i) == keyword) return i;
-    for (int i = self->positional_only; i < self->param_count; i++) /* a name that is not interned */
+    for (int i = self->positional_only; i < self->named; i++) /* a name that is not interned */
         if (PyObject_RichCompareBool(PyTuple_GetItem(self->names, i), keyword, Py_EQ) == 1) return i;
     return -1;
 }
 
-/* Fills `bound` (borrowed); 0 when CPython would raise a TypeError, which is then left to CPython. */
-static int bind(const dispatcher *self, PyObject *const *args, Py_ssize_t nargs, PyObject *keywords, PyObject **bound)
+static PyObject *tuple_of(PyObject *const *objects, int count)
 {
-    if (nargs > self->positional) return 0;
-    for (int i = 0; i < self->param_count; i++) bound[i] = i < nargs ? args[i] : NULL;
+    PyObject *tuple = PyTuple_New(count);
+    for (int i = 0; tuple && i < count; i++) PyTuple_SetItem(tuple, i, new_reference(objects[i]));
+    return tuple;
+}
+
+/* What `*args` and `**kwargs` are in a call, owned by the caller of `bind`. */
+typedef struct { PyObject *args, *keywords; } rest_objects;
+
+static void drop_rest(rest_objects *rest)
+{
+    if (rest->args) Py_DecRef(rest->args);
+    if (rest->keywords) Py_DecRef(rest->keywords);
+}
+
+/* Makes the objects of `*args` and `**kwargs`; the dict is filled by `bind`. 0: no memory. */
+static int open_rest(const dispatcher *self, PyObject *const *args, Py_ssize_t nargs, rest_objects *rest)
+{
+    Py_ssize_t more = nargs > self->positional ? nargs - self->positional : 0;
+    if (self->has_args) rest->args = tuple_of(args + nargs - more, (int)more);
+    if (self->has_keywords) rest->keywords = PyDict_New();
+    return (rest->args || !self->has_args) && (rest->keywords || !self->has_keywords);
+}
+
+/* Fills `bound` (borrowed); 0 when CPython would raise a TypeError, which is then left to CPython. */
+static int bind(const dispatcher *self, PyObject *const *args, Py_ssize_t nargs, PyObject *keywords, PyObject **bound,
+                rest_objects *rest)
+{
+    if (nargs > self->positional && !self->has_args) return 0;
+    for (int i = 0; i < self->named; i++) bound[i] = i < nargs && i < self->positional ? args[i] : NULL;
     Py_ssize_t keyword_count = keywords ? PyTuple_Size(keywords) : 0;
     for (Py_ssize_t k = 0; k < keyword_count; k++) {
-        int i = find_param(self, PyTuple_GetItem(keywords, k));
+        PyObject *keyword = PyTuple_GetItem(keywords, k);
+        int i = find_param(self, keyword);
+        if (i < 0 && rest->keywords && PyDict_SetItem(rest->keywords, keyword, args[nargs + k]) == 0) continue;
         if (i < 0 || bound[i]) return 0;
         bound[i] = args[nargs + k];
     }
-    for (int i = 0; i < self->param_count; i++) {
+    int next = self->named;
+    if (rest->args) bound[next++] = rest->args;
+    if (rest->keywords) bound[next] = rest->keywords;
+    for (int i = 0; i < self->named; i++) {
         if (bound[i]) continue;
         bound[i] = PyTuple_GetItem(self->defaults, i);
         if (bound[i] == missing_marker) return 0;
@@ -53,13 +86,6 @@ static int bind(const dispatcher *self, PyObject *const *args, Py_ssize_t nargs,
 }
 
 /* ---------------------------------------------------------------- leaving for Python */
-static PyObject *tuple_of(PyObject *const *objects, int count)
-{
-    PyObject *tuple = PyTuple_New(count);
-    for (int i = 0; tuple && i < count; i++) PyTuple_SetItem(tuple, i, new_reference(objects[i]));
-    return tuple;
-}
-
 static PyObject *call_with_tuple(PyObject *function, PyObject *const *objects, int count)
 {
     PyObject *tuple = tuple_of(objects, count);
@@ -82,6 +108,31 @@ static int errstate_allows(dispatcher *self)
     int allowed = PyObject_IsTrue(answer);
     Py_DecRef(answer);
     return allowed;
+}
+
+/* Could a RuntimeWarning be raised as an error? Asked again only when the list of filters looks different: another list,
+ * another length or another first entry (the functions of `warnings` put new ones in front). */
+static int filters_raise(void)
+{
+    static PyObject *known, *known_first;
+    static Py_ssize_t known_size;
+    static int raises;
+    PyObject *filters = PyDict_GetItemWithError(warnings_names, filters_name);
+    if (!filters || Py_TYPE(filters) != &PyList_Type) return 1;
+    Py_ssize_t size = PyList_Size(filters);
+    PyObject *first = size > 0 ? PyList_GetItem(filters, 0) : Py_None;
+    if (filters == known && first == known_first && size == known_size) return raises;
+    PyObject *before[2] = {known, known_first}; /* held, so that no other object takes their place in memory */
+    known = new_reference(filters);
+    known_first = new_reference(first);
+    known_size = size;
+    PyObject *answer = PyObject_Vectorcall(on_filters, NULL, 0, NULL);
+    raises = !answer || PyObject_IsTrue(answer);
+    if (answer) Py_DecRef(answer);
+    else PyErr_Clear();
+    for (int i = 0; i < 2; i++)
+        if (before[i]) Py_DecRef(before[i]);
+    return raises;
 }
 
 static int raise_warnings(const variant *v, const call_state *state)
@@ -199,6 +250,7 @@ static enum match_result try_variant(dispatcher *self, variant *v, const environ
     carve_frame(&frame, v, memory);
     v->references++; /* fetching attributes and running the kernel may let other threads clear the variants */
     enum match_result match = match_slots(v, env, &frame);
+    if (match == MATCH && v->may_warn && filters_raise()) match = OVERLAP;
     if (match == MATCH) *result = run_kernel(self, v, &frame);
     drop_objects(&frame);
     if (memory != room) free(memory);
@@ -222,27 +274,38 @@ static enum match_result try_variants(dispatcher *self, const environment *env, 
     return overlap ? OVERLAP : NO_MATCH;
 }
 
-static PyObject *dispatcher_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *keywords)
+/* The call with its parameters bound in `env`; `args`, `nargsf` and `keywords` are as they came. */
+static PyObject *call_bound(dispatcher *self, const environment *env, PyObject *const *args, size_t nargsf,
+                            PyObject *keywords)
 {
-    dispatcher *self = (dispatcher *)callable;
-    Py_ssize_t nargs = (Py_ssize_t)(nargsf & ~PY_VECTORCALL_ARGUMENTS_OFFSET);
-    PyObject *filled[MAX_PARAMS], *result = NULL;
-    environment env = {self->globals, self->builtins, self->cells, args};
-    if (keywords || nargs != self->param_count || nargs != self->positional) {
-        if (!bind(self, args, nargs, keywords, filled))
-            return PyObject_Vectorcall(self->py_func, args, nargsf, keywords);
-        env.bound = filled;
-    }
+    PyObject *result = NULL;
     int allowed = errstate_allows(self);
     if (allowed < 0) return NULL;
-    enum match_result match = allowed ? try_variants(self, &env, &result) : OVERLAP;
+    enum match_result match = allowed ? try_variants(self, env, &result) : OVERLAP;
     if (match == MATCH) return result;
     if (match == OVERLAP) {
         self->counters[COUNT_PYTHON]++;
         return PyObject_Vectorcall(self->py_func, args, nargsf, keywords);
     }
     self->counters[COUNT_MISSES]++;
-    return call_with_tuple(self->on_miss, env.bound, self->param_count);
+    return call_with_tuple(self->on_miss, env->bound, self->param_count);
+}
+
+static PyObject *dispatcher_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *keywords)
+{
+    dispatcher *self = (dispatcher *)callable;
+    Py_ssize_t nargs = (Py_ssize_t)(nargsf & ~PY_VECTORCALL_ARGUMENTS_OFFSET);
+    environment env = {self->globals, self->builtins, self->cells, args};
+    if (!keywords && nargs == self->param_count && nargs == self->positional)
+        return call_bound(self, &env, args, nargsf, keywords);
+    PyObject *filled[MAX_PARAMS], *result = NULL;
+    rest_objects rest = {NULL, NULL};
+    env.bound = filled;
+    if (!open_rest(self, args, nargs, &rest)) result = PyErr_NoMemory();
+    else if (bind(self, args, nargs, keywords, filled, &rest)) result = call_bound(self, &env, args, nargsf, keywords);
+    else result = PyObject_Vectorcall(self->py_func, args, nargsf, keywords);
+    drop_rest(&rest);
+    return result;
 }
 
 /* ---------------------------------------------------------------- life of a dispatcher */

@@ -1,21 +1,23 @@
 /* Does a call fit a variant? Fetches the object of every slot, checks it and fills the kernel's arguments. */
 
-enum slot_kind { SLOT_PARAM = 1, SLOT_GLOBAL, SLOT_CELL, SLOT_ATTRIBUTE, SLOT_ITEM, SLOT_MAPPING };
+enum slot_kind { SLOT_PARAM = 1, SLOT_GLOBAL, SLOT_CELL, SLOT_ATTRIBUTE, SLOT_ITEM, SLOT_MAPPING, SLOT_CONVERTED };
 enum arg_kind {
     ARG_ARRAY = 1, ARG_PY_BOOL, ARG_PY_INT, ARG_PY_FLOAT, ARG_PY_COMPLEX, ARG_NP_SCALAR, ARG_STATIC, ARG_OBJECT,
-    ARG_TUPLE, ARG_IGNORED,
+    ARG_TUPLE, ARG_IGNORED, ARG_LIST, ARG_DICT,
 };
 enum match_result { NO_MATCH, MATCH, OVERLAP };
 enum { MAX_NDIM = 16 };
 static const int64_t MAX_EXTENT = (int64_t)1 << 40;
 
+static PyObject *numpy_module;
+
 typedef struct { int kind, index, parent; PyObject *name; } slot_record;
 typedef struct {
     int kind, dtype, ndim, flags, same_as; /* flags: NumPy's that must be set */
     int written, array;                    /* array: number among the ARRAY slots */
-    uint32_t ones;
-    int64_t length;                        /* TUPLE: items; ARRAY: the order of its axes (pack_order), 0: any */
-    PyObject *value;                       /* STATIC: the value, OBJECT: the class */
+    uint32_t ones, repeated;               /* axes: of length 1; with stride 0 and another length */
+    int64_t length;                        /* TUPLE, LIST: items; ARRAY: the order of its axes (pack_order), 0: any */
+    PyObject *value;                       /* STATIC: the value, OBJECT, TUPLE: the class (None: tuple), DICT: keys */
 } arg_record;
 typedef struct {
     int recipe_start, has_frames;
@@ -31,7 +33,7 @@ typedef struct {
 typedef struct {
     int64_t references, calls;
     int32_t (*kernel)(weft_ctx *, const weft_value *, weft_value *);
-    int slot_count, out_count, exit_count, call_count, array_count, extent_count, made_count, has_writebacks;
+    int slot_count, out_count, exit_count, call_count, array_count, extent_count, made_count, has_writebacks, may_warn;
     slot_record *slots;
     arg_record *args;
     exit_record *exits;
@@ -71,10 +73,31 @@ static PyObject *fetch_borrowed(const slot_record *slot, const environment *env,
     case SLOT_GLOBAL:
         found = PyDict_GetItemWithError(env->globals, slot->name);
         return found ? found : PyDict_GetItemWithError(env->builtins, slot->name);
-    case SLOT_ITEM: return PyTuple_GetItem(objects[slot->parent], slot->index);
+    case SLOT_ITEM: /* the parent was checked: a tuple, or a list */
+        found = objects[slot->parent];
+        return Py_TYPE(found) == &PyList_Type ? PyList_GetItem(found, slot->index) : PyTuple_GetItem(found, slot->index);
     case SLOT_MAPPING: return PyDict_GetItemWithError(objects[slot->parent], slot->name);
     default: return NULL;
     }
+}
+
+/* The array of a foreign object by a function of NumPy. It must be the same memory whenever it is asked for: only then
+ * does it not matter that the program asks later. */
+static PyObject *convert(PyObject *object, PyObject *name)
+{
+    PyObject *function = PyObject_GetAttr(numpy_module, name);
+    if (!function) return NULL;
+    PyObject *array = PyObject_Vectorcall(function, &object, 1, NULL);
+    PyObject *again = array ? PyObject_Vectorcall(function, &object, 1, NULL) : NULL;
+    int steady = again && Py_TYPE(array) == numpy.array_type && Py_TYPE(again) == numpy.array_type &&
+                 ((PyArrayObject *)array)->data == ((PyArrayObject *)again)->data;
+    Py_DecRef(function);
+    if (again) Py_DecRef(again);
+    if (array && !steady) {
+        Py_DecRef(array);
+        array = NULL;
+    }
+    return array;
 }
 
 /* New reference, or NULL without an error: the slot's object does not exist. */
@@ -83,6 +106,7 @@ static PyObject *fetch_slot(const slot_record *slot, const environment *env, PyO
     PyObject *object;
     if (slot->kind == SLOT_CELL) object = PyCell_Get(PyTuple_GetItem(env->cells, slot->index));
     else if (slot->kind == SLOT_ATTRIBUTE) object = PyObject_GetAttr(objects[slot->index], slot->name);
+    else if (slot->kind == SLOT_CONVERTED) object = convert(objects[slot->index], slot->name);
     else {
         object = fetch_borrowed(slot, env, objects);
         if (object) Py_IncRef(object);
@@ -125,6 +149,25 @@ static int static_equal(PyObject *a, PyObject *b)
     int equal = PyObject_RichCompareBool(a, b, Py_EQ);
     if (equal < 0) PyErr_Clear();
     return equal > 0;
+}
+
+/* ---------------------------------------------------------------- containers */
+/* The very class in `value`, or tuple itself. */
+static int check_tuple(const arg_record *arg, PyObject *object)
+{
+    PyTypeObject *wanted = arg->value == Py_None ? &PyTuple_Type : (PyTypeObject *)arg->value;
+    return Py_TYPE(object) == wanted && PyTuple_Size(object) == arg->length;
+}
+
+/* Exactly these keys, in this order: iteration over the dict gives what it gave when the program was compiled. */
+static int check_dict(const arg_record *arg, PyObject *object)
+{
+    PyObject *key, *held;
+    Py_ssize_t place = 0, count = PyTuple_Size(arg->value);
+    if (Py_TYPE(object) != &PyDict_Type || PyDict_Size(object) != count) return 0;
+    for (Py_ssize_t i = 0; PyDict_Next(object, &place, &key, &held); i++)
+        if (i >= count || !static_equal(key, PyTuple_GetItem(arg->value, i))) return 0;
+    return 1;
 }
 
 /* ---------------------------------------------------------------- scalars */
@@ -178,24 +221,29 @@ static int check_scalar(const arg_record *arg, PyObject *object, weft_value *val
         return 1;
     case ARG_STATIC: return static_equal(object, arg->value);
     case ARG_OBJECT: return type == (PyTypeObject *)arg->value;
-    case ARG_TUPLE: return type == &PyTuple_Type && PyTuple_Size(object) == arg->length;
+    case ARG_TUPLE: return check_tuple(arg, object);
+    case ARG_LIST: return type == &PyList_Type && PyList_Size(object) == arg->length;
+    case ARG_DICT: return check_dict(arg, object);
     default: return arg->kind == ARG_IGNORED;
     }
 }
 
 /* ---------------------------------------------------------------- arrays */
-/* From the slowest axis to the fastest, strides do not grow; axes of length 1 do not count. */
+/* From the slowest axis to the fastest, strides do not grow, and the same axes are repeated; those of length 1 do not
+ * count. */
 static int in_order(const arg_record *arg, const PyArrayObject *array)
 {
     int64_t last = INT64_MAX;
+    uint32_t repeated = 0;
     for (int64_t code = arg->length; code > 1; code >>= 4) {
         int axis = (int)(code & 15);
         int64_t stride = array->strides[axis] < 0 ? -array->strides[axis] : array->strides[axis];
         if (array->shape[axis] == 1) continue;
         if (stride > last) return 0;
+        if (stride == 0) repeated |= 1u << axis;
         last = stride;
     }
-    return 1;
+    return repeated == arg->repeated;
 }
 
 static int array_fits(const arg_record *arg, PyObject *object)

@@ -26,19 +26,19 @@ static dispatcher *as_dispatcher(PyObject *object)
 
 static PyObject *none(void) { return new_reference(Py_None); }
 
-/* new_dispatcher(positional_only, positional, names, defaults, globals, builtins, cells, py_func, on_miss,
- *                on_errstate) */
+/* new_dispatcher(positional_only, positional, has_args, has_keywords, names, defaults, globals, builtins, cells, py_func,
+ *                on_miss, on_errstate); the names of *args and **kwargs are the last ones */
 static PyObject *py_new_dispatcher(PyObject *module, PyObject *arguments)
 {
-    int positional_only, positional;
+    int positional_only, positional, has_args, has_keywords;
     PyObject *owned[OWNED_OBJECTS];
     (void)module;
-    if (!PyArg_ParseTuple(arguments, "iiOOOOOOOO", &positional_only, &positional, &owned[0], &owned[1], &owned[2],
-                          &owned[3], &owned[4], &owned[5], &owned[6], &owned[7]))
+    if (!PyArg_ParseTuple(arguments, "iippOOOOOOOO", &positional_only, &positional, &has_args, &has_keywords, &owned[0],
+                          &owned[1], &owned[2], &owned[3], &owned[4], &owned[5], &owned[6], &owned[7]))
         return NULL;
     Py_ssize_t count = PyTuple_Size(owned[0]);
     if (count < 0 || count > MAX_PARAMS || PyTuple_Size(owned[1]) != count || PyTuple_Size(owned[4]) < 0 ||
-        positional_only > positional || positional > count) {
+        positional_only > positional || positional + has_args + has_keywords > count) {
         if (!PyErr_Occurred()) PyErr_SetString(PyExc_ValueError, "malformed signature");
         return NULL;
     }
@@ -46,6 +46,9 @@ static PyObject *py_new_dispatcher(PyObject *module, PyObject *arguments)
     if (!self) return NULL;
     self->vectorcall = dispatcher_call;
     self->param_count = (int)count;
+    self->named = (int)count - has_args - has_keywords;
+    self->has_args = has_args;
+    self->has_keywords = has_keywords;
     self->positional_only = positional_only;
     self->positional = positional;
     for (int i = 0; i < OWNED_OBJECTS; i++) (&self->names)[i] = new_reference(owned[i]);
@@ -194,13 +197,15 @@ static PyObject *function_tuple(void)
     return tuple;
 }
 
-/* weft_native_start((array_api, type numbers, scalar types, errstate variable, its default, unbound, missing))
+/* weft_native_start((array_api, type numbers, scalar types, errstate variable, its default, unbound, missing, numpy,
+ *                    names of the module `warnings`, "filters", whether filters may raise a RuntimeWarning))
  * -> the functions above, in order. Called once, holding the GIL. */
 PyObject *weft_native_start(PyObject *configuration)
 {
     PyObject *array_api, *numbers, *scalar_types;
-    if (!PyArg_ParseTuple(configuration, "OOOOOOO", &array_api, &numbers, &scalar_types, &errstate_variable,
-                          &errstate_default, &unbound_marker, &missing_marker))
+    if (!PyArg_ParseTuple(configuration, "OOOOOOOOOOO", &array_api, &numbers, &scalar_types, &errstate_variable,
+                          &errstate_default, &unbound_marker, &missing_marker, &numpy_module, &warnings_names,
+                          &filters_name, &on_filters))
         return NULL;
     Py_IncRef(configuration); /* its items are used for the life of the process */
     if (load_numpy(array_api) < 0 || fill_dtypes(numbers, scalar_types) < 0) return NULL;

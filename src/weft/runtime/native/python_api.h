@@ -31,7 +31,8 @@ void PyObject_GC_Del(void *);
 PyObject *PyType_GenericAlloc(PyTypeObject *, Py_ssize_t);
 
 extern PyObject _Py_NoneStruct;
-extern PyTypeObject PyBool_Type, PyLong_Type, PyFloat_Type, PyComplex_Type, PyTuple_Type, PyUnicode_Type, PySlice_Type;
+extern PyTypeObject PyBool_Type, PyLong_Type, PyFloat_Type, PyComplex_Type, PyTuple_Type, PyUnicode_Type, PySlice_Type,
+    PyList_Type, PyDict_Type;
 extern PyObject *PyExc_SystemError, *PyExc_TypeError, *PyExc_ValueError, *PyExc_MemoryError;
 #define Py_None (&_Py_NoneStruct)
 #define Py_TYPE(o) (((PyObject *)(o))->ob_type)
@@ -55,11 +56,15 @@ PyObject *PyTuple_GetItem(PyObject *, Py_ssize_t);
 int PyTuple_SetItem(PyObject *, Py_ssize_t, PyObject *);
 Py_ssize_t PyTuple_Size(PyObject *);
 PyObject *PyList_New(Py_ssize_t);
+PyObject *PyList_GetItem(PyObject *, Py_ssize_t);
+Py_ssize_t PyList_Size(PyObject *);
 int PyList_SetItem(PyObject *, Py_ssize_t, PyObject *);
 int PyList_Append(PyObject *, PyObject *);
 PyObject *PyDict_New(void);
 int PyDict_SetItem(PyObject *, PyObject *, PyObject *);
 PyObject *PyDict_GetItemWithError(PyObject *, PyObject *);
+int PyDict_Next(PyObject *, Py_ssize_t *, PyObject **, PyObject **);
+Py_ssize_t PyDict_Size(PyObject *);
 PyObject *PyCell_Get(PyObject *);
 char *PyBytes_AsString(PyObject *);
 Py_ssize_t PyBytes_Size(PyObject *);

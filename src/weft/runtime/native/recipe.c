@@ -2,7 +2,7 @@
 
 enum recipe_op {
     OP_CONST = 1, OP_SLOT, OP_PY_BOOL, OP_PY_INT, OP_PY_FLOAT, OP_PY_COMPLEX, OP_NP_SCALAR, OP_ARRAY, OP_TUPLE, OP_LIST,
-    OP_UNION, OP_UNBOUND, OP_VIEW, OP_NAMED, OP_DICT, OP_SHARED, OP_LIST_OF,
+    OP_UNION, OP_UNBOUND, OP_VIEW, OP_CALL, OP_DICT, OP_SHARED, OP_LIST_OF,
 };
 
 typedef struct {
@@ -41,6 +41,21 @@ static int is_same_array(const PyArrayObject *array, const weft_array *wanted, i
     return 1;
 }
 
+/* The same elements: strides along axes of length 1 do not count, and of no elements only the shape does. */
+static int has_same_elements(const PyArrayObject *array, const weft_array *wanted, int dtype, int ndim)
+{
+    int empty = 0;
+    if (array->ndim != ndim || array->descr->type_num != dtypes[dtype].type_num) return 0;
+    for (int d = 0; d < ndim; d++) {
+        if (array->shape[d] != wanted->shape[d]) return 0;
+        if (array->shape[d] == 0) empty = 1;
+    }
+    if (empty) return 1;
+    for (int d = 0; d < ndim; d++)
+        if (array->shape[d] > 1 && array->strides[d] != wanted->strides[d]) return 0;
+    return array->data == wanted->data;
+}
+
 /* An array over existing memory, without base. */
 static PyArrayObject *array_over(void *data, int dtype, int ndim, const int64_t *shape, const int64_t *strides,
                                  int flags)
@@ -66,7 +81,7 @@ static PyObject *argument_array(decoder *d, const weft_array *a, int dtype, int 
 {
     const variant *v = d->v;
     PyObject *owner = a->block->object;
-    if (is_same_array((PyArrayObject *)owner, a, dtype, ndim)) return new_reference(owner);
+    if (has_same_elements((PyArrayObject *)owner, a, dtype, ndim)) return new_reference(owner);
     for (int k = 0; k < v->slot_count; k++)
         if (v->args[k].kind == ARG_ARRAY && is_same_array((PyArrayObject *)d->frame->objects[k], a, dtype, ndim))
             return new_reference(d->frame->objects[k]);
@@ -168,7 +183,7 @@ static PyObject *decode_sequence(decoder *d, int is_list)
     return sequence;
 }
 
-static PyObject *decode_named(decoder *d)
+static PyObject *decode_call(decoder *d)
 {
     PyObject *cls = PyTuple_GetItem(d->v->constants, *d->word++), *items = decode_sequence(d, 0);
     if (!items) return NULL;
@@ -270,7 +285,7 @@ static PyObject *decode(decoder *d)
     if (op == OP_ARRAY || op == OP_VIEW) return decode_array(d, op == OP_VIEW);
     if (op == OP_UNION) return decode_union(d);
     if (op == OP_TUPLE || op == OP_LIST) return decode_sequence(d, op == OP_LIST);
-    if (op == OP_NAMED) return decode_named(d);
+    if (op == OP_CALL) return decode_call(d);
     if (op == OP_DICT) return decode_dict(d);
     if (op == OP_SHARED) return decode_shared(d);
     if (op == OP_LIST_OF) return decode_list_of(d);
@@ -351,7 +366,7 @@ static int check_recipe(recipe_check *check)
     if (check->word >= check->end) return 0;
     int first = *check->word++;
     if (op == OP_TUPLE || op == OP_LIST) return first >= 0 && check_items(check, first);
-    if (op == OP_NAMED) {
+    if (op == OP_CALL) {
         if (!in_range(first, check->constant_count) || check->word >= check->end) return 0;
         int count = *check->word++;
         return count >= 0 && check_items(check, count);

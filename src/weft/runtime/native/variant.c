@@ -19,23 +19,25 @@ static int next_within(table_reader *reader, int64_t low, int64_t high)
     return reader->bad ? 0 : (int)value;
 }
 
+static int has_items(const arg_record *arg) { return arg->kind == ARG_TUPLE || arg->kind == ARG_LIST; }
+
 static void read_slot(table_reader *reader, variant *v, int k, const int limits[2])
 {
     slot_record *slot = &v->slots[k];
-    slot->kind = next_within(reader, SLOT_PARAM, SLOT_MAPPING);
+    slot->kind = next_within(reader, SLOT_PARAM, SLOT_CONVERTED);
     int highest = slot->kind == SLOT_PARAM ? limits[0] - 1 : slot->kind == SLOT_CELL ? limits[1] - 1
-                : slot->kind == SLOT_ATTRIBUTE ? k - 1 : 1 << 30;
+                : slot->kind == SLOT_ATTRIBUTE || slot->kind == SLOT_CONVERTED ? k - 1 : 1 << 30;
     slot->index = next_within(reader, 0, highest);
-    slot->parent = next_within(reader, slot->kind >= SLOT_ITEM ? 0 : -1, k - 1);
+    slot->parent = next_within(reader, slot->kind == SLOT_ITEM || slot->kind == SLOT_MAPPING ? 0 : -1, k - 1);
     slot->name = PyTuple_GetItem(v->names, k);
-    if (!slot->name || (slot->kind == SLOT_ITEM && v->args[slot->parent].kind != ARG_TUPLE)) reader->bad = 1;
+    if (!slot->name || (slot->kind == SLOT_ITEM && !has_items(&v->args[slot->parent]))) reader->bad = 1;
 }
 
 static void read_arg(table_reader *reader, variant *v, int k)
 {
     static const int layout_flags[] = {0, NPY_C_CONTIGUOUS, NPY_F_CONTIGUOUS};
     arg_record *arg = &v->args[k];
-    arg->kind = next_within(reader, ARG_ARRAY, ARG_IGNORED);
+    arg->kind = next_within(reader, ARG_ARRAY, ARG_DICT);
     arg->dtype = next_within(reader, 0, DT_COUNT - 1);
     arg->ndim = next_within(reader, 0, MAX_NDIM);
     arg->flags = NPY_ALIGNED | layout_flags[next_within(reader, 0, 2)];
@@ -44,8 +46,9 @@ static void read_arg(table_reader *reader, variant *v, int k)
     if (arg->written) arg->flags |= NPY_WRITEABLE;
     arg->same_as = next_within(reader, -1, k - 1);
     arg->length = next_word(reader);
+    arg->repeated = (uint32_t)next_word(reader);
     arg->value = PyTuple_GetItem(v->values, k);
-    if (!arg->value) reader->bad = 1;
+    if (!arg->value || (arg->kind == ARG_DICT && PyTuple_Size(arg->value) < 0)) reader->bad = 1;
     if (arg->kind != ARG_ARRAY) return;
     if (arg->same_as >= 0 && v->args[arg->same_as].kind != ARG_ARRAY) reader->bad = 1;
     arg->array = v->array_count++;
@@ -133,9 +136,10 @@ static int read_library(variant *v, PyObject *addresses)
     return 0;
 }
 
-/* tables: slot_count, out_count, exit_count, has_writebacks, call_count; per slot: kind, index, parent, then the arg's
- * kind, dtype, ndim, layout, ones, written, same_as, length; per exit: has_frames, word count, words; per NumPy call: word
- * count, words, first, result count, per result: dtype, ndim. `limits`: how many parameters and cells there are. */
+/* tables: slot_count, out_count, exit_count, has_writebacks, may_warn, call_count; per slot: kind, index, parent, then
+ * the arg's kind, dtype, ndim, layout, ones, written, same_as, length, repeated; per exit: has_frames, word count, words;
+ * per NumPy call: word count, words, first, result count, per result: dtype, ndim. `limits`: how many parameters and
+ * cells there are. */
 static int read_tables(variant *v, PyObject *tables, const int limits[2])
 {
     size_t words = (size_t)PyBytes_Size(tables) / sizeof(int64_t);
@@ -145,6 +149,7 @@ static int read_tables(variant *v, PyObject *tables, const int limits[2])
     v->out_count = next_within(&reader, 0, 1 << 16);
     v->exit_count = next_within(&reader, 1, 1 << 20);
     v->has_writebacks = next_within(&reader, 0, 1);
+    v->may_warn = next_within(&reader, 0, 1);
     v->call_count = next_within(&reader, 0, 1 << 16);
     if (PyTuple_Size(v->numpy_calls) != v->call_count) return 0;
     if (reader.bad || PyTuple_Size(v->names) != v->slot_count || PyTuple_Size(v->values) != v->slot_count) return 0;

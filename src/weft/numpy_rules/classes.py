@@ -1,0 +1,41 @@
+"""The Python class of an operand, and what it defines."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from weft.ir.dtypes import PY_BOOL, PY_COMPLEX, PY_FLOAT, PY_INT, ScalarType
+from weft.numpy_rules.arguments import PythonRaises
+from weft.numpy_rules.values import Array, Dict, Foreign, Instance, Made, Operand, Scalar, Static, Tuple
+
+_PYTHON_CLASSES: dict[ScalarType, type[Any]] = {PY_BOOL: bool, PY_INT: int, PY_FLOAT: float, PY_COMPLEX: complex}
+
+
+def class_of(operand: Operand) -> type[Any] | None:
+    """The Python class of an operand."""
+    match operand:
+        case Scalar(expr=expr):
+            return _PYTHON_CLASSES[expr.type] if expr.type.python else expr.type.dtype.numpy.type
+        case Array():
+            return np.ndarray
+        case Tuple():
+            return operand.cls or (list if operand.is_list else tuple)
+        case Dict():
+            return dict
+        case Made(cls=cls):
+            return cls
+        case Static(value=value):
+            return value.__class__
+        case Instance(cls=cls) | Foreign(cls=cls):
+            return cls
+        case _:
+            return None
+
+
+def require_method(operand: Operand, name: str) -> None:
+    """Python raises where the class of an operand has no such method."""
+    cls = class_of(operand)
+    if cls is not None and not hasattr(cls, name):
+        raise PythonRaises(f"type {cls.__name__} doesn't define {name} method")
