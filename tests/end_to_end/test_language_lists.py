@@ -425,8 +425,13 @@ def comprehensions(v, m):
 def generators(v, n):
     t = tuple(x + 1 for x in (1, n))
     s = sum(x * x for x in v), sum((v[i] for i in range(n)), 1)
-    return s, any(x > 5 for x in v), all(x > -50 for x in v), any(x > y for x in (1, n) for y in (n, 3)), t, list(
-        k for k in (1, 2)
+    return (
+        s,
+        any(x > 5 for x in v),
+        all(x > -50 for x in v),
+        any(x > y for x in (1, n) for y in (n, 3)),
+        t,
+        list(k for k in (1, 2)),
     )
 
 

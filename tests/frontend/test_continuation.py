@@ -443,7 +443,6 @@ def test_future_annotations_of_the_module_count():
         ("def f():\n yield 1", (0,), "generator"),
         ("def f():\n x = 1\n def g():\n  pass\n nonlocal y", (0,), "nonlocal"),
         ("def f(a):\n with a:\n  pass", (0, 0, 0), "with"),
-        ("def f(a):\n try:\n  pass\n finally:\n  a = 1", (0, 0, 0), "try"),
         ("def f(a):\n return super().f()", (0,), "super"),
         ("def f(a):\n global a0\n a0 = 1", (1,), "global"),
         ("def f(a):\n for i in a:\n  pass", (0, 0, 0), "__weft_rest0"),

@@ -288,7 +288,9 @@ def _emit_reduce(out: _Emitter, node: Reduce) -> None:
     else:
         if _element_type(out.program, node.input) is not dtype:
             source = f"{source}.astype({dtype_text(dtype)})"
-        text = f"np.{node.op}.reduce({source}, axis={node.axes}{keepdims})"
+        small = dtype.kind in "iu" and dtype.itemsize < 8 and node.op in ("add", "multiply")  # NumPy would widen them
+        own = f", dtype={dtype_text(dtype)}" if small else ""
+        text = f"np.{node.op}.reduce({source}, axis={node.axes}{keepdims}{own})"
     implied = isinstance(node.initial, Const) and node.initial.value == _IDENTITIES.get(node.op)
     if node.initial is None or implied:
         out.line(f"{target} = {text}")

@@ -59,6 +59,6 @@ def _assign_shape(ctx: Lowering, node: ast.Attribute, array: Array, shape: Opera
 
 def _holds(operand: Operand, array: Array) -> bool:
     """Whether an operand is an array or has it among its items."""
-    if isinstance(operand, Tuple | Dict | Made | Either):
+    if isinstance(operand, Tuple | Either | Dict | Made):
         return any(_holds(item, array) for item in operand.items)
     return operand == array

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import sys
 from dataclasses import dataclass
 from types import FunctionType
 from typing import Any, cast
@@ -18,6 +19,7 @@ from weft.frontend.comprehensions import builtin_of, is_expandable
 from weft.frontend.context import Activation, Lowering
 from weft.frontend.cutting import LOCAL
 from weft.frontend.expressions import lower_expression
+from weft.frontend.hints import function_hint
 from weft.frontend.inputs import Namespace
 from weft.frontend.liveness import flow, local_names, names_read, parameters
 from weft.frontend.normalise import normalise
@@ -119,6 +121,9 @@ def _real_function(
         # What a debugger or a reloader may change in a function that stays the same object.
         ctx.inputs.fixed(Slot(SlotKind.ATTRIBUTE, slot, "__code__"), function.__code__)
         ctx.inputs.fixed(Slot(SlotKind.ATTRIBUTE, slot, "__defaults__"), function.__defaults__)
+    name = f"{function.__module__}.{function.__qualname__}"
+    if name.partition(".")[0] in sys.stdlib_module_names:
+        raise ctx.error(node.func, "E114", f"{name} is not compiled", function_hint(name))
     if slot < 0:
         raise ctx.error(node, "E155", "a function that is not a global or an argument cannot be inlined")
     try:

@@ -21,7 +21,7 @@ from weft.frontend.context import Activation, LoopFrame, Lowering
 from weft.frontend.cutting import is_local_name
 from weft.frontend.expressions import lower_expression
 from weft.frontend.growing import as_array
-from weft.frontend.heap import contents, is_object, kept, new_number, resolved
+from weft.frontend.heap import contents, is_object, kept, mentions, new_number, resolved
 from weft.frontend.hints import function_hint, method_hint
 from weft.frontend.inputs import static_operand
 from weft.frontend.iteration import length, range_call
@@ -270,6 +270,8 @@ def _lowered(
 def _looked_at(ctx: Lowering, entry: RuleEntry, operand: Operand) -> Operand:
     """An operand as a rule takes it: lists without identity, those of any length as NumPy makes arrays of them."""
     plain = resolved(ctx, operand)
+    if entry.name.startswith("builtins.") and mentions(contents(ctx, operand)):
+        raise ctx.build.error("E116", f"{entry.name} of lists inside of others is not compiled", "write a loop")
     if not isinstance(plain, Growing):
         return plain
     if not entry.name.startswith(("numpy.", "ndarray.")):

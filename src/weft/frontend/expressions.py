@@ -16,8 +16,6 @@ from weft.frontend.growing import read_item as read_list_item
 from weft.frontend.heap import contents, kept, resolved
 from weft.frontend.keys import kept_key, plain_key, split_key
 from weft.frontend.objects import (
-    constant_key,
-    constant_of,
     dict_item,
     fixed_items,
     is_constant_int,
@@ -404,48 +402,10 @@ def _if_expression(ctx: Lowering, node: ast.IfExp) -> Operand:
     return choose(ctx, test, lambda: lower_expression(ctx, node.body), lambda: lower_expression(ctx, node.orelse))
 
 
-def _tuple(ctx: Lowering, node: ast.Tuple | ast.List) -> Operand:
-    items: list[Operand] = []
-    for elt in node.elts:
-        if isinstance(elt, ast.Starred):
-            inner = fixed_items(ctx, lower_expression(ctx, elt.value))
-            if inner is None:
-                raise ctx.error(elt, "E107", "only what has a known length can be unpacked here")
-            items += inner
-        else:
-            items.append(lower_expression(ctx, elt))
-    return Tuple(tuple(items), isinstance(node, ast.List))
+def _display(ctx: Lowering, node: ast.Tuple | ast.List | ast.Dict | ast.JoinedStr) -> Operand:
+    from weft.frontend.displays import lower_display
 
-
-def _dict(ctx: Lowering, node: ast.Dict) -> Operand:
-    found: dict[Any, Operand] = {}
-    for key, value in zip(node.keys, node.values, strict=True):
-        if key is None:
-            inner = contents(ctx, lower_expression(ctx, value))
-            if not isinstance(inner, Dict):
-                raise ctx.error(value, "E107", "only a dict with known keys can be unpacked here")
-            found.update(zip(inner.keys, inner.items, strict=True))
-        else:
-            name = constant_key(ctx, lower_expression(ctx, key))
-            found[name] = lower_expression(ctx, value)
-    return Dict(tuple(found), tuple(found.values()))
-
-
-def _text(ctx: Lowering, node: ast.JoinedStr) -> Operand:
-    """An f-string of what is known now."""
-    parts: list[str] = []
-    for value in node.values:
-        if isinstance(value, ast.Constant):
-            parts.append(str(value.value))
-            continue
-        assert isinstance(value, ast.FormattedValue)
-        known, shown = constant_of(ctx, lower_expression(ctx, value.value))
-        spec = _text(ctx, value.format_spec) if isinstance(value.format_spec, ast.JoinedStr) else Static("")
-        if not known or not isinstance(spec, Static):
-            raise ctx.error(node, "E100", "f-strings of values are not compiled", "move it out of the program")
-        shown = {-1: lambda x: x, 115: str, 114: repr, 97: ascii}[value.conversion](shown)
-        parts.append(format(shown, spec.value))
-    return Static("".join(parts))
+    return lower_display(ctx, node)
 
 
 def _slice(ctx: Lowering, node: ast.Slice) -> Operand:
@@ -532,10 +492,10 @@ _EXPRESSIONS: dict[type[ast.expr], Callable[..., Operand]] = {
     ast.BoolOp: _bool_op,
     ast.Compare: _compare,
     ast.IfExp: _if_expression,
-    ast.Tuple: _tuple,
-    ast.List: _tuple,
-    ast.Dict: _dict,
-    ast.JoinedStr: _text,
+    ast.Tuple: _display,
+    ast.List: _display,
+    ast.Dict: _display,
+    ast.JoinedStr: _display,
     ast.Slice: _slice,
     ast.Subscript: _subscript,
     ast.Attribute: _attribute,

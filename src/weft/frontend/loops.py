@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from typing import TypeAlias
 
-from weft.frontend.branches import emit_branch
+from weft.frontend.branches import emit_branch, too_many_types
 from weft.frontend.comprehensions import TEMPORARY
 from weft.frontend.context import LoopFrame, Lowering
 from weft.frontend.expressions import condition, lower_expression
@@ -326,6 +325,8 @@ def lower_carried(
             continue
         grown = _grown(ctx, templates, frame.exits)
         if all(same_form(templates[name], grown[name]) for name in names):
+            if frame.unfit:
+                raise too_many_types(ctx, frame.unfit[0])
             _bind_sources(ctx, grown, made)
             carries = _carries(ctx, templates, made, init)
             activation.env = at_head
@@ -377,9 +378,7 @@ def _grown(ctx: Lowering, templates: dict[str, Template], exits: list[dict[str, 
             try:
                 grown[name] = merge(template, env.get(name, Unbound()))
             except CannotJoin:
-                raise ctx.build.error(
-                    "E231", f"'{name}' has too many different types in this loop", "use one name per type"
-                ) from None
+                raise too_many_types(ctx, name) from None
     return grown
 
 
@@ -414,7 +413,10 @@ def _carries(
 ) -> tuple[Carry, ...]:
     carries: list[Carry] = []
     for name, template in templates.items():
-        leaves = passed(ctx.build, template, init[name])
+        try:
+            leaves = passed(ctx.build, template, init[name])
+        except CannotJoin:
+            raise too_many_types(ctx, name) from None
         carries += [Carry(target, leaf) for target, leaf in zip(made[name], leaves, strict=True)]
     return tuple(carries)
 
@@ -425,8 +427,10 @@ def emit_exit(ctx: Lowering, frame: LoopFrame, *, is_break: bool) -> None:
     frame.exits.append(env)
     leaves: list[Expr | View] = []
     for name, template in frame.carried.items():
-        with suppress(CannotJoin):  # the template has to grow: this lowering is a trial
+        try:
             leaves += passed(ctx.build, template, env[name])
+        except CannotJoin:
+            frame.unfit.append(name)  # the template has to grow, if it can: this lowering is a trial
     if is_break:
         frame.breaks += 1
         depth = len(ctx.loops) - 1 - ctx.loops.index(frame)

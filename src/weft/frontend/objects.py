@@ -87,11 +87,11 @@ def _zipped(ctx: Lowering, parts: tuple[Operand, ...], *, ranges: bool) -> tuple
     count = min(counts)
     columns: list[tuple[Operand, ...]] = []
     for part, items in zip(parts, known, strict=True):
-        if items is not None:
+        if items is None:
+            ctx.build.guard_nonnegative(length(ctx, part) - count, "zip ends early")
+            columns.append(tuple(element(ctx, part, const_index(position)) for position in range(count)))
+        else:
             columns.append(items[:count])
-            continue
-        ctx.build.guard_nonnegative(length(ctx, part) - count, "zip ends early")
-        columns.append(tuple(element(ctx, part, const_index(position)) for position in range(count)))
     return tuple(Tuple(row) for row in zip(*columns, strict=True))
 
 

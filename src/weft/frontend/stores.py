@@ -13,15 +13,7 @@ from weft.ir.exprs import Expr, const, const_index, op
 from weft.ir.nodes import View
 from weft.numpy_rules.arguments import PythonRaises
 from weft.numpy_rules.arrays import as_data, from_nested
-from weft.numpy_rules.elementwise import (
-    apply_ufunc,
-    cast,
-    guard_fits,
-    narrowed,
-    operator_ufunc,
-    refuse_readonly,
-    store,
-)
+from weft.numpy_rules.elementwise import apply_ufunc, cast, guard_fits, narrowed, operator_ufunc, refuse_readonly, store
 from weft.numpy_rules.flat import write_flat
 from weft.numpy_rules.gathering import read_selected, write_selected
 from weft.numpy_rules.indexing import drop_axis
