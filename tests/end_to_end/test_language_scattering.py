@@ -458,3 +458,16 @@ def whose_warning_it_is(a, idx, v):
     a[a > 3] = 1e39
     a[idx] = 1e39
     a[a > -9] *= 1e39
+
+
+@TABLE.add(lambda: (f8(4, 4), at(0, 1, 1), at(2, 0, 2, dtype=np.int32), 3))
+def positions_of_two_types(A, i, j, n):
+    x = 0
+    for k in range(n):
+        np.add.at(A, (slice(1, 3), i), 1)
+        A[i, 1:] += 1
+        A[x, i] = np.array([x, k, 1]) * 2
+        x = j[k]
+        if k:
+            i = j
+    return np.maximum(A[i], [[x], [1], [2]])
