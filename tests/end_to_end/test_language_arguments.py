@@ -198,6 +198,18 @@ def an_object_is_one_object_under_two_names(v, k):
     return g, items, again
 
 
+@TABLE.add(lambda: (f8(4), 1), lambda: (f8(4), 4), lambda: (f8(4), 7), need="right")
+def a_list_is_one_object_behind_a_branch(v, n):
+    a = [v]
+    b = a
+    if n > 3:
+        a = [v + 1]
+        b = a
+    if n > 5:
+        b.append(n)
+    return a, b
+
+
 # ---------------------------------------------------------------- lists and dicts
 
 
@@ -433,6 +445,19 @@ class Holder:
     def alone(v):
         return v * 2
 
+    @weft.program
+    @classmethod
+    def of_class_too(cls, v):
+        return v * cls.factor
+
+    @weft.program(threads=1)
+    @staticmethod
+    def alone_too(v):
+        return v * 2
+
+    def plain(self, v):
+        return v * self.factor
+
 
 @weft.program
 def falling(v, n):
@@ -452,7 +477,8 @@ def odd(n):
 
 
 def test_methods_of_all_kinds() -> None:
-    for call in (Holder().method, Holder.of_class, Holder().of_class, Holder.alone, Holder().alone):
+    calls = (Holder().method, Holder.of_class, Holder().of_class, Holder.alone, Holder().alone, Holder.of_class_too)
+    for call in (*calls, Holder().of_class_too, Holder().alone_too, weft.program(Holder().plain)):
         assert_same_outcome(run(call, (f8(3),)), run(lambda v, c=call: v * (2 if "alone" in repr(c) else 3), (f8(3),)))
     assert_native(Holder.__dict__["method"])
     assert_native(Holder.alone, 2)
@@ -470,6 +496,10 @@ def test_partial_and_lambda() -> None:
     assert_same_outcome(run(half, (f8(3),)), run(lambda v: v * 0.5 + 1, (f8(3),)))
     assert_same_outcome(run(program, (i8(3), 2)), run(lambda v, k: v * k + 1, (i8(3), 2)))
     assert stats_of(program)["fallback_calls"] == 0
+    third = weft.program(functools.partial(spread, by=3), fallback="error")
+    assert_same_outcome(run(third, (f8(3), 2.0)), run(lambda v, k: v * k / 3, (f8(3), 2.0)))
+    with pytest.raises(TypeError, match="Python function"):
+        weft.program(len)
 
 
 # ---------------------------------------------------------------- arrays that are not plain arrays

@@ -168,7 +168,7 @@ PROGRAMS = [
 
 @pytest.mark.parametrize(("function", "make"), PROGRAMS, ids=lambda x: getattr(x, "__name__", ""))
 def test_a_program_with_calls_does_what_python_does(function: Any, make: Any):
-    program = weft.program(function, fallback="error")
+    program: Any = weft.program(function, fallback="error")
 
     actual, expected = run(program, make()), run(function, make())
 
@@ -179,7 +179,8 @@ def test_a_program_with_calls_does_what_python_does(function: Any, make: Any):
 
 @pytest.mark.parametrize(("function", "make"), PROGRAMS, ids=lambda x: getattr(x, "__name__", ""))
 def test_the_graph_says_the_same_as_text_as_python_and_when_interpreted(function: Any, make: Any):
-    graph = weft.program(function, fallback="error").to_graph(*make())
+    program: Any = weft.program(function, fallback="error")
+    graph = program.to_graph(*make())
     expected = run(function, make())
 
     assert parse_program(print_program(graph.program)) == graph.program
@@ -428,8 +429,12 @@ def real_eigenvalues(a: Any) -> Any:
     return np.linalg.eigvals(a)
 
 
+def fills(vector: Any, width: Any, axis: Any, more: Any) -> None:
+    vector[: width[0]] = 7.0
+
+
 def with_a_function(a: Any) -> Any:
-    return np.pad(a, 1, mode=smallest)
+    return np.pad(a, 1, mode=fills)
 
 
 @pytest.mark.parametrize(

@@ -42,7 +42,7 @@ def test_a_branch_that_is_reached_goes_on_in_python_and_says_so_once(capsys: pyt
     np.testing.assert_array_equal(x, y)
     assert [w.lineno for w in caught] == [talkative.__code__.co_firstlineno + 5]
     with warnings.catch_warnings():
-        warnings.simplefilter("error")
+        warnings.simplefilter("error", weft.FallbackWarning)
         program(np.arange(4.0), True)
     assert program.stats.resumes == 2
 

@@ -168,7 +168,7 @@ def test_another_type_is_refused(type_: ResultType, result: Any):
 
 
 def test_the_call_is_made_with_positional_and_named_arguments():
-    call = calls_at(test_another_type_is_refused, "numpy.sort", 7, ("axis",), [ResultType("float64", 2)])  # type: ignore[arg-type]
+    call = calls_at(test_another_type_is_refused, "numpy.sort", 7, ("axis",), [ResultType("float64", 2)])
 
     results = call((np.array([[2.0, 1.0], [1.0, 3.0]]), 0))
 

@@ -65,6 +65,23 @@ def within(k, a, m):
     return a
 
 
+def within_few(k, a, m):
+    """The same for arrays of other layouts."""
+    if k == 0:
+        a[1:] += a[:-1]
+    elif k == 1:
+        a[:] = a[::-1]
+    elif k == 2:
+        m[:] = m.T
+    elif k == 3:
+        m[1:, 1:] = m[:-1, :-1] + m[1:, :-1]
+    elif k == 4:
+        a[1:-1] = a[2:] + a[:-2]
+    else:
+        m[:, ::-1] = m[::-1]
+    return a
+
+
 def test_operands_that_overlap() -> None:
     makers = [
         lambda: (f8(6), f8(4, 4)),
@@ -73,8 +90,7 @@ def test_operands_that_overlap() -> None:
         lambda: (i8(6), f8(8, 8)[::2, ::2]),
     ]
     agree(within, *choices(20, makers[0]))
-    for make in makers[1:]:
-        agree(within, *[lambda k=k, make=make: (k, *make()) for k in (0, 2, 3, 5, 7, 9, 15, 16)])
+    agree(within_few, *[lambda k=k, make=make: (k, *make()) for make in makers[1:] for k in range(6)])
 
 
 def between(a, b):

@@ -168,13 +168,29 @@ def program(
 ) -> Program[P, R] | Callable[[Callable[P, R]], Program[P, R]]:
     """Compile a NumPy function: `@weft.program`, `@weft.program(threads=1)` or `weft.program(f, fallback="error")`.
 
+    A class or static method, a bound method and a `functools.partial` stay what they are, around a program.
     Options: `fallback` ("warn": what cannot be compiled runs in Python, announced once; "error": it is refused),
     `fast` (allow what -ffast-math allows), `strict` (NumPy's bits for mathematical functions), `threads`, `verify` (run
     Python beside the compiled code and compare), `device` ("cpu").
     """
     chosen = resolve(options)
     if function is None:
-        return lambda inner: Program(inner, chosen)
-    if isinstance(function, Program):
-        return Program(cast("Callable[P, R]", function.py_func), chosen)
-    return Program(function, chosen)
+        return lambda inner: _made(inner, chosen)
+    return _made(function, chosen)
+
+
+def _made(function: Any, options: Options) -> Any:
+    """The program of a function; of what stands around one (a method, a partial call) the same around its program."""
+    match function:
+        case Program():
+            return Program(cast("Any", function).py_func, options)
+        case classmethod():
+            return classmethod(_made(cast("Any", function).__func__, options))
+        case staticmethod():
+            return staticmethod(_made(cast("Any", function).__func__, options))
+        case types.MethodType():
+            return types.MethodType(_made(function.__func__, options), function.__self__)
+        case functools.partial():
+            return functools.partial(_made(function.func, options), *function.args, **function.keywords)
+        case _:
+            return Program(function, options)

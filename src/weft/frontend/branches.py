@@ -60,7 +60,7 @@ def join_all(ctx: Lowering, operands: Iterable[Operand], name: str) -> Template:
         if isinstance(operand, Never):
             continue
         try:
-            template = settle(operand) if template is None else merge(template, operand)
+            template = settle(ctx.build, operand) if template is None else merge(ctx.build, template, operand)
         except CannotJoin:
             raise too_many_types(ctx, name) from None
     return Same(Never()) if template is None else template

@@ -194,7 +194,7 @@ def _default(ctx: Lowering, name: str, value: Any) -> Operand:
 def _full_name(target: Any) -> str:
     module = getattr(target, "__module__", None) or type(target).__module__
     name = getattr(target, "__qualname__", None) or getattr(target, "__name__", None) or type(target).__name__
-    if getattr(np, name, None) is target:
+    if vars(np).get(name) is target:
         return f"numpy.{name}"
     public = [part for part in str(module).split(".") if not part.startswith("_")]
     return ".".join([*public, name])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -49,6 +48,7 @@ from weft.numpy_rules.values import (
     Tuple,
     Unbound,
 )
+from weft.support.errors import CompileError
 
 BINARY: dict[type[ast.operator], str] = {
     ast.Add: "add", ast.Sub: "subtract", ast.Mult: "multiply", ast.Div: "divide", ast.FloorDiv: "floor_divide",
@@ -71,12 +71,10 @@ _PYTHON_OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
     "equal": lambda a, b: a == b,
     "not_equal": lambda a, b: a != b,
 }
-_ALL_OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
-    **_PYTHON_OPERATORS, "subtract": operator.sub, "multiply": operator.mul, "divide": operator.truediv,
-    "floor_divide": operator.floordiv, "remainder": operator.mod, "power": operator.pow, "matmul": operator.matmul,
-    "less": operator.lt, "less_equal": operator.le, "greater": operator.gt, "greater_equal": operator.ge,
-    "bitwise_and": operator.and_, "bitwise_or": operator.or_, "bitwise_xor": operator.xor,
-    "left_shift": operator.lshift, "right_shift": operator.rshift,
+_ALL_OPERATORS: dict[str, str] = {
+    "add": "+", "subtract": "-", "multiply": "*", "divide": "/", "floor_divide": "//", "remainder": "%", "power": "**",
+    "matmul": "@", "less": "<", "less_equal": "<=", "greater": ">", "greater_equal": ">=", "bitwise_and": "&",
+    "bitwise_or": "|", "bitwise_xor": "^", "left_shift": "<<", "right_shift": ">>",
 }  # fmt: skip
 
 
@@ -172,7 +170,7 @@ def _python_refuses(name: str, left: type | None, right: type | None) -> bool:
     if left not in _EXAMPLES or right not in _EXAMPLES or name not in _ALL_OPERATORS:
         return False
     try:
-        _ALL_OPERATORS[name](_EXAMPLES[left], _EXAMPLES[right])
+        eval(f"a {_ALL_OPERATORS[name]} b", {"a": _EXAMPLES[left], "b": _EXAMPLES[right]})  # constants all
     except TypeError:
         return True
     return False
@@ -428,8 +426,6 @@ def subscript(ctx: Lowering, owner: Operand, key: Operand) -> Operand:
 
 
 def _subscript_plain(ctx: Lowering, owner: Operand, key: Operand) -> Operand:
-    from weft.frontend.iteration import is_weft_map, map_domain
-
     match owner:
         case Array():
             return read_item(ctx.build, owner, plain_key(ctx, key))
@@ -441,21 +437,33 @@ def _subscript_plain(ctx: Lowering, owner: Operand, key: Operand) -> Operand:
             return dict_item(ctx, owner, key)
         case Growing():
             return read_list_item(ctx, owner, key)
-        case Static(value=value) if is_weft_map(value):
-            return map_domain(ctx, key)
-        case Static(value=value) if value is np.s_:
-            return kept_key(key)
         case Never():
             return owner
-        case Static(value=value) if isinstance(key, Static):
-            return _evaluated(ctx, lambda: value[key.value])
-        case Static(value=str(text)) if is_constant_int(key):
-            return _evaluated(ctx, lambda: text[static_int(ctx, key) or 0])
-        case Static(value=str(text)) if isinstance(key, Slice):
-            cut = slice_of(ctx, key)
-            return _evaluated(ctx, lambda: text[cut])  # type: ignore[index]
+        case Static(value=value):
+            return _static_item(ctx, value, key)
         case _:
-            raise ctx.build.error("E108", "this object cannot be indexed in compiled code", "use an array or a tuple")
+            raise _not_indexed(ctx)
+
+
+def _static_item(ctx: Lowering, value: Any, key: Operand) -> Operand:
+    from weft.frontend.iteration import is_weft_map, map_domain
+
+    if is_weft_map(value):
+        return map_domain(ctx, key)
+    if value is np.s_:
+        return kept_key(key)
+    if isinstance(key, Static):
+        return _evaluated(ctx, lambda: value[key.value])
+    if isinstance(value, str) and is_constant_int(key):
+        return _evaluated(ctx, lambda: value[static_int(ctx, key) or 0])
+    if isinstance(value, str) and isinstance(key, Slice):
+        cut = slice_of(ctx, key)
+        return _evaluated(ctx, lambda: value[cut])  # type: ignore[index]
+    raise _not_indexed(ctx)
+
+
+def _not_indexed(ctx: Lowering) -> CompileError:
+    return ctx.build.error("E108", "this object cannot be indexed in compiled code", "use an array or a tuple")
 
 
 def _attribute(ctx: Lowering, node: ast.Attribute) -> Operand:

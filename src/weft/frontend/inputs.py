@@ -157,7 +157,7 @@ class Inputs:
         if isinstance(example, _STATIC_TYPES) or getattr(example, "__weft_program__", False):
             return self._static(number, example)
         if isinstance(example, tuple | list | dict | slice | range):
-            return self._container(number, cast("Any", example), name)
+            return _container_operand(self, number, cast("Any", example), name)
         return self._object(number, example, name)
 
     def _object(self, number: int, example: Any, name: str) -> Operand:
@@ -185,52 +185,6 @@ class Inputs:
             if type(array) is np.ndarray and array.ctypes.data == again.ctypes.data:
                 return self.add(slot, array, function)
         raise self.build.error("E107", f"np.{function} of a {owner.cls.__name__} gives other memory every time")
-
-    def _container(self, number: int, example: Any, name: str) -> Operand:
-        """Tuples, lists, dicts, slices and ranges: their parts are slots of their own."""
-        kind = cast("type[Any]", type(example))
-        if kind is slice or kind is range:
-            return self._bounds(number, example, name)
-        if len(example) > _MAX_ITEMS:
-            raise UnsupportedArgument(number, f"{name} is a {kind.__name__} of more than {_MAX_ITEMS} items")
-        if kind in (tuple, list) or named_fields(kind) is not None:
-            return self._items(number, example, name)
-        if kind is dict and all(type(key) is str for key in cast("dict[Any, Any]", example)):
-            return self._mapping(number, example, name)
-        what = "dict with other keys than strings" if kind is dict else kind.__name__
-        raise UnsupportedArgument(number, f"{name} is a {what}, which is not compiled")
-
-    def _items(self, number: int, example: Sequence[Any], name: str) -> Operand:
-        kind = type(example)
-        named = None if kind in (tuple, list) else kind
-        arg_kind = ArgKind.LIST if kind is list else ArgKind.TUPLE
-        self.args[number] = ArgSpec(arg_kind, length=len(example), value=named)
-        items = [
-            self.add(Slot(SlotKind.ITEM, item, parent=number), value, f"{name}{item}")
-            for item, value in enumerate(example)
-        ]
-        return Tuple(tuple(items), kind is list, named, number)
-
-    def _mapping(self, number: int, example: dict[str, Any], name: str) -> Operand:
-        self.args[number] = ArgSpec(ArgKind.DICT, value=tuple(example))
-        values = [
-            self.add(Slot(SlotKind.MAPPING, name=key, parent=number), value, f"{name}_{key}")
-            for key, value in example.items()
-        ]
-        return Dict(tuple(example), tuple(values), number)
-
-    def _bounds(self, number: int, example: slice[Any, Any, Any] | range, name: str) -> Operand:
-        """A slice or a range: start and stop may be any integers, the step is known."""
-        self.args[number] = ArgSpec(ArgKind.OBJECT, value=type(example))
-        self.static |= {Slot(SlotKind.ATTRIBUTE, number, "step")}
-        start, stop, step = (
-            self.add(Slot(SlotKind.ATTRIBUTE, number, which), getattr(example, which), f"{name}_{which}")
-            for which in ("start", "stop", "step")
-        )
-        if isinstance(example, slice):
-            return Slice(start, stop, step)
-        first, last, every = (cast("Index", cast("Scalar", part).expr) for part in (start, stop, step))
-        return Range(first, last, every)
 
     def _static(self, number: int, example: Any) -> Operand:
         self.args[number] = ArgSpec(ArgKind.STATIC, value=example)
@@ -385,3 +339,56 @@ class Inputs:
             if spec.kind is ArgKind.ARRAY and (number in written or spec.same_as in written):
                 args[number] = spec._replace(written=True)
         return tuple(args)
+
+
+# ---- objects with parts ---------------------------------------------------------------------------------------------
+
+
+def _container_operand(inputs: Inputs, number: int, example: Any, name: str) -> Operand:
+    """Tuples, lists, dicts, slices and ranges: their parts are slots of their own."""
+    kind = cast("type[Any]", type(example))
+    if kind is slice or kind is range:
+        return _bounds_operand(inputs, number, example, name)
+    if len(example) > _MAX_ITEMS:
+        raise UnsupportedArgument(number, f"{name} is a {kind.__name__} of more than {_MAX_ITEMS} items")
+    if kind in (tuple, list) or named_fields(kind) is not None:
+        return _sequence_operand(inputs, number, example, name)
+    if kind is dict and all(type(key) is str for key in cast("dict[Any, Any]", example)):
+        return _mapping_operand(inputs, number, example, name)
+    what = "dict with other keys than strings" if kind is dict else kind.__name__
+    raise UnsupportedArgument(number, f"{name} is a {what}, which is not compiled")
+
+
+def _sequence_operand(inputs: Inputs, number: int, example: Sequence[Any], name: str) -> Operand:
+    kind = type(example)
+    named = None if kind in (tuple, list) else kind
+    arg_kind = ArgKind.LIST if kind is list else ArgKind.TUPLE
+    inputs.args[number] = ArgSpec(arg_kind, length=len(example), value=named)
+    items = [
+        inputs.add(Slot(SlotKind.ITEM, item, parent=number), value, f"{name}{item}")
+        for item, value in enumerate(example)
+    ]
+    return Tuple(tuple(items), kind is list, named, number)
+
+
+def _mapping_operand(inputs: Inputs, number: int, example: dict[str, Any], name: str) -> Operand:
+    inputs.args[number] = ArgSpec(ArgKind.DICT, value=tuple(example))
+    values = [
+        inputs.add(Slot(SlotKind.MAPPING, name=key, parent=number), value, f"{name}_{key}")
+        for key, value in example.items()
+    ]
+    return Dict(tuple(example), tuple(values), number)
+
+
+def _bounds_operand(inputs: Inputs, number: int, example: slice[Any, Any, Any] | range, name: str) -> Operand:
+    """A slice or a range: start and stop may be any integers, the step is known."""
+    inputs.args[number] = ArgSpec(ArgKind.OBJECT, value=type(example))
+    inputs.static |= {Slot(SlotKind.ATTRIBUTE, number, "step")}
+    start, stop, step = (
+        inputs.add(Slot(SlotKind.ATTRIBUTE, number, which), getattr(example, which), f"{name}_{which}")
+        for which in ("start", "stop", "step")
+    )
+    if isinstance(example, slice):
+        return Slice(start, stop, step)
+    first, last, every = (cast("Index", cast("Scalar", part).expr) for part in (start, stop, step))
+    return Range(first, last, every)

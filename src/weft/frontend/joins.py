@@ -22,6 +22,7 @@ from weft.ir.dtypes import PY_INT, DType, ScalarType
 from weft.ir.exprs import Expr, Index, Value, const, const_index, index
 from weft.ir.nodes import NOTHING, Container, Layout, Storage, View, full_view
 from weft.numpy_rules.builder import Builder
+from weft.numpy_rules.memory_order import AxisOrder, axis_order
 from weft.numpy_rules.values import Array, Dict, Either, Growing, Made, Never, Operand, Scalar, Tuple
 
 MAX_ALTERNATIVES = 4
@@ -44,11 +45,15 @@ class PassScalar:
 
 @dataclass(frozen=True, slots=True)
 class PassArray:
-    """An array of one element type and rank; `ones` are the axes known to be 1 long; `sources` what it may be."""
+    """An array of one element type and rank, its axes in one order in memory, which shows in the results made from it.
+
+    `ones` are the axes known to be 1 long; `sources` what it may be.
+    """
 
     dtype: DType
     ones: tuple[bool, ...]
     sources: tuple[str, ...]
+    order: AxisOrder
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,43 +92,45 @@ class CannotJoin(Exception):  # noqa: N818  (turned into a CompileError by whoev
     """Two operands have no common form."""
 
 
-def merge(left: Template, operand: Operand) -> Template:
+def merge(build: Builder, left: Template, operand: Operand) -> Template:
     """The template that also covers one more operand."""
     if isinstance(operand, Never):
         return left
     if isinstance(operand, Either):
         for item in operand.items:
-            left = merge(left, item)
+            left = merge(build, left, item)
         return left
     match left:
         case Same(operand=Never()):
-            return settle(operand)
+            return settle(build, operand)
         case Same(operand=Either(items=items)):
             if left.operand == operand:
                 return left
-            return _extend(_choice_of(items), operand)
+            return _extend(build, _choice_of(build, items), operand)
         case Same(operand=same) if same == operand:
             return left
         case PassChoice():
-            return _extend(left, operand)
+            return _extend(build, left, operand)
         case _:
-            return _merge_plain(left, operand)
+            return _merge_plain(build, left, operand)
 
 
-def _choice_of(items: Sequence[Operand]) -> Template:
+def _choice_of(build: Builder, items: Sequence[Operand]) -> Template:
     template: Template = Same(items[0])
     for item in items[1:]:
-        template = merge(template, item)
+        template = merge(build, template, item)
     return template
 
 
-def _merge_plain(left: Template, operand: Operand) -> Template:
+def _merge_plain(build: Builder, left: Template, operand: Operand) -> Template:
     """Merge into a template that is no choice; a choice results where the kinds differ."""
-    generic = _generic(left.operand) if isinstance(left, Same) else left
-    other = _generic(operand)
+    generic = _generic(build, left.operand) if isinstance(left, Same) else left
+    other = _generic(build, operand)
     if isinstance(generic, PassArray) and isinstance(other, PassArray) and _same_kind(generic, other):
-        ones = tuple(a and b for a, b in zip(generic.ones, other.ones, strict=True))
-        return PassArray(generic.dtype, ones, tuple(dict.fromkeys((*generic.sources, *other.sources))))
+        order = generic.order.joined(other.order)
+        if order is not None:
+            ones = tuple(a and b for a, b in zip(generic.ones, other.ones, strict=True))
+            return PassArray(generic.dtype, ones, tuple(dict.fromkeys((*generic.sources, *other.sources))), order)
     if isinstance(generic, PassGrowing) and isinstance(other, PassGrowing) and generic.type == other.type:
         sources = tuple(dict.fromkeys((*generic.buffer.sources, *other.buffer.sources)))
         return PassGrowing(replace(generic.buffer, sources=sources), generic.type)
@@ -131,8 +138,8 @@ def _merge_plain(left: Template, operand: Operand) -> Template:
         return generic
     if isinstance(generic, PassTuple) and isinstance(operand, Tuple | Dict) and _same_places(generic, operand):
         items = zip(generic.items, operand.items, strict=True)
-        return replace(generic, items=tuple(merge(a, b) for a, b in items))
-    return PassChoice((_settled(left), _settled(Same(operand))))
+        return replace(generic, items=tuple(merge(build, a, b) for a, b in items))
+    return PassChoice((_settled(build, left), _settled(build, Same(operand))))
 
 
 def _same_kind(left: PassArray, right: PassArray) -> bool:
@@ -157,7 +164,7 @@ def _came_in(operand: Tuple | Dict) -> bool:
     return operand.slot >= 0 and (isinstance(operand, Dict) or operand.is_list)
 
 
-def _generic(operand: Operand) -> Template:
+def _generic(build: Builder, operand: Operand) -> Template:
     """What an operand must be passed as when it differs between paths."""
     match operand:
         case Scalar():
@@ -165,13 +172,16 @@ def _generic(operand: Operand) -> Template:
         case Array() if operand.readonly:
             raise CannotJoin  # what it is joined with may be written
         case Array():
-            return PassArray(operand.dtype, tuple(e is _ONE for e in operand.shape), (operand.view.container,))
+            ones = tuple(extent is _ONE for extent in operand.shape)
+            return PassArray(operand.dtype, ones, (operand.view.container,), axis_order(build, operand.view))
         case Tuple() | Dict() if _came_in(operand):
             return Same(operand)
         case Tuple(items=items, is_list=is_list, cls=cls):
             return PassTuple(tuple(Same(item) for item in items), is_list, cls=cls)
         case Growing(buffer=buffer, type=type_):
-            return PassGrowing(PassArray(buffer.dtype, (False,), (buffer.view.container,)), type_)
+            return PassGrowing(
+                PassArray(buffer.dtype, (False,), (buffer.view.container,), axis_order(build, buffer.view)), type_
+            )
         case Dict(keys=keys, items=items):
             return PassTuple(tuple(Same(item) for item in items), is_list=False, keys=keys)
         case Made():
@@ -180,24 +190,24 @@ def _generic(operand: Operand) -> Template:
             return Same(operand)
 
 
-def settle(operand: Operand) -> Template:
+def settle(build: Builder, operand: Operand) -> Template:
     """The template that passes all of an operand that lives inside a region."""
     match operand:
         case Tuple(slot=slot) | Dict(slot=slot) if slot >= 0:
             return Same(operand)
         case Tuple(items=items, is_list=is_list, cls=cls):
-            return PassTuple(tuple(settle(item) for item in items), is_list, cls=cls)
+            return PassTuple(tuple(settle(build, item) for item in items), is_list, cls=cls)
         case Dict(keys=keys, items=items):
-            return PassTuple(tuple(settle(item) for item in items), is_list=False, keys=keys)
+            return PassTuple(tuple(settle(build, item) for item in items), is_list=False, keys=keys)
         case Either(items=items):
-            return PassChoice(tuple(settle(item) for item in items))
+            return PassChoice(tuple(settle(build, item) for item in items))
         case _:
-            return _generic(operand)
+            return _generic(build, operand)
 
 
-def _settled(template: Template) -> Template:
+def _settled(build: Builder, template: Template) -> Template:
     """An alternative of a choice: scalars and arrays are passed, so that later paths of the same kind fit."""
-    return settle(template.operand) if isinstance(template, Same) else template
+    return settle(build, template.operand) if isinstance(template, Same) else template
 
 
 def _kind(template: PassTuple) -> tuple[object, ...]:
@@ -210,7 +220,7 @@ def same_form(left: Template, right: Template) -> bool:
         case PassGrowing(), PassGrowing():
             return left.type == right.type
         case PassArray(), PassArray():
-            return left.dtype is right.dtype and left.ones == right.ones
+            return left.dtype is right.dtype and left.ones == right.ones and left.order == right.order
         case (PassTuple(), PassTuple()) if _kind(left) != _kind(right):
             return False
         case (PassTuple(), PassTuple()) | (PassChoice(), PassChoice()):
@@ -219,18 +229,18 @@ def same_form(left: Template, right: Template) -> bool:
             return left == right
 
 
-def _extend(choice: Template, operand: Operand) -> Template:
+def _extend(build: Builder, choice: Template, operand: Operand) -> Template:
     if not isinstance(choice, PassChoice):
-        return merge(choice, operand)
+        return merge(build, choice, operand)
     for number, item in enumerate(choice.items):
-        merged = merge(item, operand)
+        merged = merge(build, item, operand)
         if not isinstance(merged, PassChoice):
             items = list(choice.items)
             items[number] = merged
             return PassChoice(tuple(items))
     if len(choice.items) >= MAX_ALTERNATIVES:
         raise CannotJoin
-    return PassChoice((*choice.items, _settled(Same(operand))))
+    return PassChoice((*choice.items, _settled(build, Same(operand))))
 
 
 def targets(build: Builder, template: Template, name: str) -> tuple[Operand, list[Value | str]]:
@@ -267,6 +277,9 @@ def _ref(build: Builder, template: PassArray, name: str) -> Container:
         unique, template.dtype, shape, Storage.REF, Layout.STRIDED, may_alias=sources, written=written
     )
     build.ledger.containers[unique] = container
+    order = template.order
+    build.ledger.orders[unique] = order.all_axes(len(shape))
+    build.ledger.repeated[unique] = order.repeated
     return container
 
 
@@ -295,17 +308,17 @@ def passed(build: Builder, template: Template, operand: Operand) -> list[Expr | 
 def _passed_choice(build: Builder, items: tuple[Template, ...], operand: Operand) -> list[Expr | View]:
     if isinstance(operand, Either):
         return _passed_either(build, items, operand)
-    number = 0 if isinstance(operand, Never) else _alternative(items, operand)
+    number = 0 if isinstance(operand, Never) else _alternative(build, items, operand)
     leaves: list[Expr | View] = [const_index(number)]
     for position, item in enumerate(items):
         leaves += passed(build, item, operand if position == number else Never())
     return leaves
 
 
-def _alternative(items: tuple[Template, ...], operand: Operand) -> int:
+def _alternative(build: Builder, items: tuple[Template, ...], operand: Operand) -> int:
     for number, item in enumerate(items):
         try:
-            if same_form(merge(item, operand), item):
+            if same_form(merge(build, item, operand), item):
                 return number
         except CannotJoin:
             continue
@@ -314,7 +327,7 @@ def _alternative(items: tuple[Template, ...], operand: Operand) -> int:
 
 def _passed_either(build: Builder, items: tuple[Template, ...], operand: Either) -> list[Expr | View]:
     """A choice handed to a wider choice: renumber the tag, put each alternative in its place."""
-    places = [_alternative(items, item) for item in operand.items]
+    places = [_alternative(build, items, item) for item in operand.items]
     tag: Expr = const_index(places[-1])
     for number, place in reversed(list(enumerate(places[:-1]))):
         tag = build.select_index(operand.tag, number, const_index(place), tag)

@@ -376,7 +376,7 @@ def _grown(ctx: Lowering, templates: dict[str, Template], exits: list[dict[str, 
     for env in exits:
         for name, template in grown.items():
             try:
-                grown[name] = merge(template, env.get(name, Unbound()))
+                grown[name] = merge(ctx.build, template, env.get(name, Unbound()))
             except CannotJoin:
                 raise too_many_types(ctx, name) from None
     return grown

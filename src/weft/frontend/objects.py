@@ -344,6 +344,10 @@ def call_method(ctx: Lowering, owner: Operand, name: str, args: list[Operand]) -
             if not fewest <= len(args) <= most:
                 return ctx.build.leave(f"{name}() takes another number of arguments")
             return change(ctx, owner, lambda old: apply(ctx, old, args))
+    if isinstance(owner, Tuple | Dict) and owner.slot >= 0 and name in (*_LIST_CHANGES, *_DICT_CHANGES):
+        raise ctx.build.error(
+            "E148", "a list or dict that comes from outside is not changed in compiled code", "copy it"
+        )
     return split(ctx, contents(ctx, owner), lambda item: _reading_method(ctx, item, name, args))
 
 

@@ -181,18 +181,22 @@ def _simple(ctx: Lowering, stmt: ast.stmt) -> bool:
         case ast.Raise():
             ctx.build.leave("raise")
             return unreachable(ctx)
-        case ast.FunctionDef(name=name):
-            ctx.env[name] = nested_function(ctx, stmt)
-            return True
+        case ast.FunctionDef() | ast.Import() | ast.ImportFrom():
+            return _define(ctx, stmt)
         case ast.Delete():
             return _delete(ctx, stmt)
-        case ast.Import() | ast.ImportFrom():
-            from weft.frontend.blocks import lower_import
-
-            lower_import(ctx, stmt)
-            return True
         case _:
             raise _not_compiled(ctx, stmt)
+
+
+def _define(ctx: Lowering, stmt: ast.FunctionDef | ast.Import | ast.ImportFrom) -> bool:
+    from weft.frontend.blocks import lower_import
+
+    if isinstance(stmt, ast.FunctionDef):
+        ctx.env[stmt.name] = nested_function(ctx, stmt)
+    else:
+        lower_import(ctx, stmt)
+    return True
 
 
 def _not_compiled(ctx: Lowering, stmt: ast.stmt) -> CompileError:

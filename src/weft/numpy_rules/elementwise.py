@@ -19,7 +19,7 @@ import numpy as np
 from weft.ir.dtypes import NP_BOOL, DType, ScalarType, dtype_of
 from weft.ir.exprs import Const, Expr, Index, Value, const, const_index, index, op
 from weft.ir.nodes import Elementwise, Reduce, View
-from weft.ir.ops import OPS
+from weft.ir.ops import OPS, narrows
 from weft.numpy_rules.builder import Builder
 from weft.numpy_rules.memory_order import OrderRule, iteration_order
 from weft.numpy_rules.values import Array, Masked, Never, Operand, Scalar
@@ -199,7 +199,7 @@ def narrowed(build: Builder, expr: Expr, dtype: DType) -> Expr:
     In any other type it stays as it is.
     """
     source = expr.type.dtype
-    if source.kind not in "fc" or dtype.kind not in "fc" or dtype.itemsize >= source.itemsize:
+    if not narrows(source, dtype):
         return expr
     made = cast(expr, dtype)
     if isinstance(made, Const) and isinstance(expr, Const) and np.isfinite(made.value) == np.isfinite(expr.value):
@@ -473,8 +473,7 @@ def _assignment(build: Builder, target: Array, value: Scalar | Array, words: str
 
 def cast_warns(source: DType, target: DType) -> bool:
     """Whether a cast can give a RuntimeWarning."""
-    narrowing = source.kind in "fc" and target.kind in "fc" and target.itemsize < source.itemsize
-    return narrowing or (source.kind in "fc" and target.kind in "iu")
+    return narrows(source, target) or (source.kind in "fc" and target.kind in "iu")
 
 
 def fill(build: Builder, shape: tuple[Index, ...], dtype: DType, value: Expr, name: str = "t") -> Array:

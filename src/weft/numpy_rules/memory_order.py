@@ -10,6 +10,7 @@ which axis of a view is slower. For an argument of any strides that is part of t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import TypeAlias
 
 from weft.ir.exprs import const_index
@@ -21,6 +22,33 @@ OrderRule: TypeAlias = Callable[[Builder, Sequence[View], int], tuple[int, ...]]
 
 _ONE = const_index(1)
 _STILL = (0, 0)  # the weight of an axis without a stride
+
+
+@dataclass(frozen=True, slots=True)
+class AxisOrder:
+    """The axes of an array that are longer than 1, slowest first; bits of those that are repeated, which come last."""
+
+    axes: tuple[int, ...]
+    repeated: int
+
+    def joined(self, other: AxisOrder) -> AxisOrder | None:
+        """The order that both have, where one may know less axes than the other; None if they differ."""
+        longer, shorter = (self, other) if len(self.axes) >= len(other.axes) else (other, self)
+        known = tuple(axis for axis in longer.axes if axis in shorter.axes)
+        mask = sum(1 << axis for axis in shorter.axes)
+        return longer if known == shorter.axes and longer.repeated & mask == shorter.repeated else None
+
+    def all_axes(self, rank: int) -> tuple[int, ...]:
+        """With those of length 1, which may stand anywhere, in front."""
+        return (*(axis for axis in range(rank) if axis not in self.axes), *self.axes)
+
+
+def axis_order(build: Builder, view: View) -> AxisOrder:
+    """The order of the axes of a view."""
+    weights = _weights(build, view, view.rank)
+    long = [axis for axis in range(view.rank) if view.shape[axis] is not _ONE]
+    repeated = sum(1 << axis for axis in long if weights[axis] == _STILL)
+    return AxisOrder(tuple(sorted(long, key=lambda axis: weights[axis], reverse=True)), repeated)
 
 
 def iteration_order(build: Builder, views: Sequence[View], rank: int) -> tuple[int, ...]:

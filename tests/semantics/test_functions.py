@@ -1,0 +1,90 @@
+"""The rows "floats: functions", "floats: sums", "repeatability": bounds of the error, and the same bits every time."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import weft
+from tests.end_to_end.outcome import run
+from tests.semantics.cases import agree
+
+
+def functions(x, y):
+    return (
+        np.exp(x), np.log(y), np.sin(x), np.cos(x), np.tan(x), np.tanh(x), np.arctan(x), np.cbrt(x), np.log1p(y),
+        np.expm1(x), np.exp2(x), np.log2(y), np.log10(y), np.sinh(x), np.power(y, x), np.arctan2(x, y), np.hypot(x, y),
+    )  # fmt: skip
+
+
+def numbers(dtype: str) -> tuple[np.ndarray, np.ndarray]:
+    x = (np.linspace(-20.0, 20.0, 4001) + 1e-3).astype(dtype)
+    return x, np.abs(x)
+
+
+@pytest.mark.parametrize("dtype", ["d", "f"])
+def test_functions_are_within_four_units(dtype: str) -> None:
+    agree(functions, lambda: numbers(dtype), ulps=4)
+
+
+def test_strict_functions_have_the_bits_of_numpy() -> None:
+    program = weft.program(functions, fallback="error", strict=True)
+    for actual, expected in zip(program(*numbers("d")), functions(*numbers("d")), strict=True):
+        np.testing.assert_array_equal(actual, expected)
+
+
+def edges(x):
+    return np.exp(x), np.log(x), np.sin(x), np.sqrt(x), np.tanh(x), np.arctan(x), np.log1p(x), np.expm1(x), np.cos(x)
+
+
+def test_functions_of_odd_numbers() -> None:
+    """Infinities, NaN, zeros of both signs, subnormals: values and warnings."""
+    odd = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, 5e-324, 710.0, -745.2, 1.0, -1.0])
+    agree(edges, lambda: (odd,), ulps=4)
+    agree(edges, *[lambda value=value: (np.float64(value),) for value in odd], ulps=4)
+
+
+def sums(a, m):
+    total = 0.0
+    for i in range(len(a)):
+        total += a[i]
+    return (
+        a.sum(),
+        np.sum(a * a),
+        a.mean(),
+        total,
+        m.sum(axis=0),
+        m.sum(axis=1),
+        a.dot(a),
+        np.prod(a[:50] + 1.0),
+        a.var(),
+    )
+
+
+def test_sums_are_as_good_as_pairwise_ones() -> None:
+    """Numbers of mixed sign that cancel: the error stays within that of NumPy's own way of summing."""
+    rng = np.random.default_rng(3)
+    a = rng.standard_normal(100_003) * 10.0 ** rng.integers(-8, 9, 100_003)
+    m = a[:100_000].reshape(1000, 100)
+    program = weft.program(sums, fallback="error")
+    actual = program(a, m)
+    eps, size = np.finfo(float).eps, math.log2(len(a)) + 10
+    assert abs(actual[0] - math.fsum(a)) <= eps * size * math.fsum(abs(a))
+    assert abs(actual[1] - math.fsum(a * a)) <= eps * size * math.fsum(a * a)
+    assert abs(actual[3] - math.fsum(a)) <= eps * size * math.fsum(abs(a)) * 100
+    for axis, given in ((0, actual[4]), (1, actual[5])):
+        exact = np.array([math.fsum(row) for row in np.moveaxis(m, axis, -1)])
+        bound = np.array([math.fsum(abs(row)) for row in np.moveaxis(m, axis, -1)])
+        assert np.all(abs(given - exact) <= eps * size * bound)
+
+
+def test_the_same_bits_for_every_number_of_threads() -> None:
+    rng = np.random.default_rng(4)
+    a = rng.standard_normal(300_007)
+    m = a[:300_000].reshape(600, 500)
+    results = [run(weft.program(sums, fallback="error", threads=threads), (a, m)).result for threads in (1, 2, 3)]
+    for other in results[1:]:
+        for one, two in zip(results[0], other, strict=True):
+            np.testing.assert_array_equal(one, two)
