@@ -15,10 +15,10 @@ from weft.numpy_rules.arguments import PythonRaises
 from weft.numpy_rules.arrays import as_data, from_nested
 from weft.numpy_rules.elementwise import apply_ufunc, cast, guard_fits, narrowed, operator_ufunc, refuse_readonly, store
 from weft.numpy_rules.flat import write_flat
-from weft.numpy_rules.gathering import read_selected, write_selected
+from weft.numpy_rules.gathering import chosen_alike, read_selected, write_selected
 from weft.numpy_rules.indexing import drop_axis
-from weft.numpy_rules.selections import Basic, Masked, Selected, Selection, select
-from weft.numpy_rules.values import Array, Flat, Never, Operand, Scalar, Tuple
+from weft.numpy_rules.selections import Basic, Selected, Selection, select
+from weft.numpy_rules.values import Array, Flat, Masked, Never, Operand, Scalar, Tuple
 from weft.support.errors import CompileError
 
 ZERO, ONE = const_index(0), const_index(1)
@@ -106,9 +106,10 @@ def augment_selected(ctx: Lowering, name: str, selected: Masked | Selection, val
     if name == "matmul":
         raise build.error("E137", "'@=' is not compiled for elements chosen by arrays", "write a[idx] = a[idx] @ b")
     try:
-        if isinstance(selected, Masked) and isinstance(value, Scalar):
-            called, operands = operator_ufunc(name, array, value)
-            return apply_ufunc(build, called, operands, out=array, where=selected.mask)
+        source = chosen_alike(build, selected, value)
+        if isinstance(selected, Masked) and (isinstance(value, Scalar) or source is not None):
+            called, operands = operator_ufunc(name, array, value if source is None else source.array)
+            return apply_ufunc(build, called, operands, out=selected)
         old = read_selected(build, selected)
         called, operands = operator_ufunc(name, old, as_data(build, value))
         result = apply_ufunc(build, called, operands)
@@ -119,7 +120,7 @@ def augment_selected(ctx: Lowering, name: str, selected: Masked | Selection, val
             return build.leave("non-broadcastable output operand")
         if not np.can_cast(result.dtype.numpy, array.dtype.numpy, "same_kind"):
             return build.leave("the result cannot be cast to the elements")
-        write_selected(build, selected, result)
+        write_selected(build, selected, result, called)
     except PythonRaises as raised:
         return build.leave(raised.reason)
     return value
