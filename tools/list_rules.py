@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from weft.numpy_rules.registry import all_rules
+from weft.numpy_rules.registry import all_rules, typed_rule
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "numpy.md"
 _TITLES = {
@@ -20,6 +20,11 @@ _TITLES = {
     "math": "`math.`",
     "builtins": "Built-in functions",
 }
+_TYPED = """\
+## Called, not compiled
+
+Typed NumPy calls: NumPy's own functions, called from inside the kernel, whose results go on in compiled code.
+"""
 _HEAD = """\
 # What is compiled of NumPy
 
@@ -31,12 +36,22 @@ with integers, slices, `None` and `...` come on top. A parameter that a rule doe
 def page() -> str:
     """The text of the page."""
     families: dict[str, list[str]] = {}
-    for name in all_rules():
+    typed: list[str] = []
+    also: list[str] = []
+    for name, entry in all_rules().items():
         family, _, rest = name.partition(".")
-        families.setdefault(family, []).append(rest)
+        shown = f"np.{rest}" if family == "numpy" else f"{family}.{rest}"
+        if typed_rule(entry) is not None:
+            also.append(shown)
+        if entry.typed:
+            typed.append(shown)
+        else:
+            families.setdefault(family, []).append(rest)
     parts = [_HEAD]
     for family, title in _TITLES.items():
         parts.append(f"## {title}\n\n{_wrapped(sorted(families[family]))}\n")
+    parts.append(f"{_TYPED}\n{_wrapped(sorted(typed))}\n\nThe same for forms that are not compiled of\n")
+    parts.append(f"{_wrapped(sorted(also))}\n")
     return "\n".join(parts)
 
 

@@ -32,12 +32,14 @@ def exact(_sizes: Sizes) -> float:
 class Kernel:
     """One benchmark.
 
-    `presets` are sizes at which NumPy takes about 10 ms (S), 100 ms (M) and 1 s (L). `outputs` names the arguments the
-    function changes, and "return" if it returns something. `tolerance` maps sizes to the error allowed, in units of
-    the result's machine epsilon relative to the largest magnitude in it; 0 asks for the same bits.
+    `known_as` is the name by which the field knows it, as in tables of other compilers' speed. `presets`
+    are sizes at which NumPy takes about 10 ms (S), 100 ms (M) and 1 s (L). `outputs` names the arguments the function
+    changes, and "return" if it returns something. `tolerance` maps sizes to the error allowed, in units of the result's
+    machine epsilon relative to the largest magnitude in it; 0 asks for the same bits.
     """
 
     name: str
+    known_as: str
     function: Callable[..., Any]
     title: str
     domain: str

@@ -40,6 +40,7 @@ def arguments(name: str) -> list[Any]:
         "scalars_only": [],
         "leaving_loops": [np.arange(6).reshape(2, 3), 4],
         "elements": [random.random((3, 4)), random.random(4), np.array([1, 0, 3])],
+        "calls": [random.random((3, 4)), np.array([2.0, 1.0, 2.0])],
         "no_array": [np.arange(3, dtype=np.int32), False],
     }
     return given_[name]

@@ -116,4 +116,4 @@ class Fake:
         self.call = call
 
     def counters(self) -> Counters:
-        return Counters(0, 0, 0, 0, 0, 0, 0, 0, ())
+        return Counters(0, 0, 0, 0, 0, 0, 0, 0, 0, ())

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.end_to_end.processes import environment, finish, run_script, shared_objects, start_python, write_script
+from tests.kernels.forms import READY
 
 RIGHT = "from work import right, work\nprint(right(), work.stats.compiles, work.stats.cache_hits)\n"
 
@@ -36,16 +37,15 @@ def cache(tmp_path: Path) -> Path:
 
 # ---------------------------------------------------------------- determinism
 
-SOURCES = """
-import weft
-from weft_bench.kernels import KERNELS
+SOURCES = f"""
+import inspect
+from weft.driver.compiler import generate
+from weft_bench.kernels import BY_NAME
 
-for kernel in KERNELS:
-    program = weft.program(kernel.function, fallback="error")
-    sizes = {name: 6 for name in kernel.presets["S"]}
-    for dtype in kernel.dtypes[-1:]:
-        program(**kernel.inputs(sizes, dtype))
-        print(program.inspect_source())
+for name in {[kernel.name for kernel in READY]}:
+    kernel = BY_NAME[name]
+    inputs = kernel.inputs("S")
+    print(generate(kernel.function, [inputs[name] for name in inspect.signature(kernel.function).parameters]).source)
 """
 
 
@@ -60,17 +60,19 @@ def test_the_generated_code_does_not_depend_on_the_hash_seed(tmp_path: Path) -> 
 
 
 def test_the_results_are_the_same_every_time(tmp_path: Path) -> None:
-    script = """
+    script = f"""
         import hashlib
         import numpy as np, weft
-        from weft_bench.kernels import KERNELS
+        from weft_bench.kernels import BY_NAME
 
         digest = hashlib.sha256()
-        for kernel in KERNELS:
+        for name in {[kernel.name for kernel in READY]}:
+            kernel = BY_NAME[name]
             program = weft.program(kernel.function, fallback="error")
-            inputs = kernel.inputs({name: 40 for name in kernel.presets["S"]})
+            inputs = kernel.inputs("S")
             for value in kernel.collect(program(**inputs), inputs).values():
-                digest.update(np.asarray(value).tobytes())
+                for part in value if isinstance(value, tuple) else (value,):
+                    digest.update(np.asarray(part).tobytes())
         print(digest.hexdigest())
     """
     outs = {

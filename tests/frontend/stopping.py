@@ -149,7 +149,7 @@ def _instrument_block(block, prefix, loops):
         trackers = "(" + "".join(f"{name}," for name in loops) + ")"
         if not isinstance(stmt, ast.Global):
             out += ast.parse(f"__probe({path}, locals(), {trackers})").body
-        body, orelse = blocks(stmt)
+        body, orelse, *_ = (*blocks(stmt), [])
         if isinstance(stmt, ast.For):
             name = "it" + "_".join(map(str, path))
             out += ast.parse(f"{name} = __track(0)").body
@@ -224,7 +224,7 @@ def check_every_stop(text, arguments, helpers=None, every=1):
             tree, stop.path, order, after_call=stop.after_call, globals_dict=names, filename="<test>"
         )
         values = [*(stop.names.get(name, UNBOUND) for name in live), *stop.rests]
-        values += [stop.value] if stop.after_call else []
+        values += [lambda given=stop.value: given] if stop.after_call else []
         actual = outcome(lambda run=continuation, values=values: run(*values), given)
         assert same(actual, expected), (stop_at, stop.path, order, values, actual, expected)
     return total, probe.paths

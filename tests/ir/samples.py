@@ -404,6 +404,30 @@ array C: b1[] transient C
 """
 
 
+SAMPLES["calls"] = """\
+weft-ir 1
+program calls
+slot param 0: array float64 rank 2 layout C
+slot param 1: array float64 rank 1 layout C
+constant 'F'
+size %n.1: py_int in [0, 1099511627776]
+size %m.2: py_int in [0, 1099511627776]
+size %k.3: py_int in [0, 1099511627776]
+array A: f8[%n.1, %m.2] argument slot 0 C
+array b: f8[%k.3] argument slot 1 C
+array s.5: f8[%m.2, %n.1] transient C
+array u.6: f8[%u.4] transient C
+array c.7: i8[%u.4] transient C
+{
+  site 0 f0@(0) {A: slot 0, b: slot 1}
+  call numpy.copy(A[:, :], order=constant 0) -> (s.5 axes (1, 0)) site 0
+  call numpy.unique(b[:], return_counts=true:py_bool) -> (u.6, c.7) sizes (%u.4: py_int in [0, 1099511627776]) site 0
+  call numpy.trapezoid(b[:], slot 1) -> (%t.8: f8) site 0
+  return tuple(s.5[:, :], list(u.6[:], c.7[:]), %t.8)
+}
+"""
+
+
 @cache
 def sample(name: str) -> Program:
     """A program of the library, parsed."""

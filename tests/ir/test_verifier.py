@@ -215,6 +215,21 @@ MALFORMED = [
     ("maps", "scalar slot 2", "scalar slot 4", "comes from slot 4, which does not exist"),
     ("methods", 'writeback slot 0 "position"', 'writeback slot 8 "position"', "written back to slot 8"),
     ("histogram", "transient C", "transient S", "a transient is dense"),
+    # calls
+    ("calls", "order=constant 0", "order=constant 1", "there is no constant 1"),
+    ("calls", "list(", "call 1(", "there is no constant 1"),
+    ("calls", "(s.5 axes (1, 0)) site 0", "(s.5 axes (1, 0)) site 4", "site 4 does not stand above"),
+    ("calls", "(s.5 axes (1, 0))", "(s.5 axes (1, 1))", "the axes (1, 1) are not those of s.5"),
+    ("calls", "-> (%t.8: f8)", "-> (%t.8: f8 axes (0))", "%t.8 is a number and has no axes"),
+    ("calls", "-> (u.6, c.7)", "-> (u.6, s.5)", "s.5 is allocated twice"),
+    ("calls", "-> (u.6, c.7)", "-> (u.6, b)", "b gets its memory by a call, but is no transient in C order"),
+    ("calls", "sizes (%u.4:", "sizes (%v.9: py_int, %u.4:", "%v.9 is no extent of what the call gives"),
+    (
+        "calls",
+        "  call numpy.trapezoid(b[:], slot 1) -> (%t.8: f8) site 0\n",
+        "  map (%i.9: py_int) in [0:2] {\n  call numpy.trapezoid(b[:]) -> (%t.8: f8) site 0\n  }\n",
+        "Python is called inside a map",
+    ),
 ]
 
 

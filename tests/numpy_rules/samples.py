@@ -230,17 +230,21 @@ class Bench:
                 return expr
             case Array(view=view):
                 return view
-            case Tuple(items=items, is_list=is_list):
-                return Pack(tuple(self.bundle(item) for item in items), is_list)
+            case Tuple(items=items, is_list=is_list, cls=cls):
+                number = -1 if cls is None else self.constant(cls)
+                return Pack(tuple(self.bundle(item) for item in items), is_list, number)
             case Either(tag=tag, items=items):
                 return Choice(tag, tuple(self.bundle(item) for item in items))
             case Static(value=value):
-                self.build.ledger.constants.append(value)
-                return Constant(len(self.build.ledger.constants) - 1)
+                return Constant(self.constant(value))
             case Never():
                 return const_index(0)
             case _:
                 raise AssertionError(operand)
+
+    def constant(self, value: object) -> int:
+        self.build.ledger.constants.append(value)
+        return len(self.build.ledger.constants) - 1
 
     def program(self, result: Operand) -> Program:
         self.build.emit(Return(self.bundle(result)))

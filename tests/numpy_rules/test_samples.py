@@ -48,6 +48,8 @@ def name_of(value: object) -> str:
 LAYOUT_DEPENDENT = ("reshape", "ravel", "ascontiguousarray")
 # Left to Python for empty axes, though NumPy gives a result.
 LEFT_WHEN_EMPTY = ("numpy.diff", "numpy.linalg.norm")
+# NumPy gives another type there, which shows only when it is called.
+LEFT_WHEN_EMPTY += ("numpy.bincount", "numpy.poly", "numpy.polyval")
 # Views of complex arrays in NumPy, copies here (the builder refuses to write either).
 COPIES_OF_PARTS = ("numpy.real", "numpy.imag", "ndarray.real", "ndarray.imag")
 
@@ -62,7 +64,7 @@ class Expected:
 
 def run_numpy(entry: RuleEntry, call: Call, args: list[Any], keywords: dict[str, Any]) -> Expected:
     with warnings.catch_warnings():
-        warnings.simplefilter("error")
+        warnings.simplefilter("ignore" if entry.typed else "error")  # a call of NumPy's own gives them itself
         try:
             with np.errstate(all="ignore"):
                 return Expected(numpy_function(entry, call)(*args, **keywords))
@@ -188,6 +190,8 @@ def test_every_rule_has_samples_or_a_test_of_its_own():
         "builtins.isinstance",
         "ndarray.fill",
         "ndarray.flat",
+        "ndarray.partition",
+        "ndarray.sort",
         "numpy.copyto",
         "numpy.empty",
         "numpy.empty_like",

@@ -167,6 +167,17 @@ def test_a_write_that_python_sees_does_not_cross_a_guard() -> None:
     assert after(FuseMaps(), before) is before
 
 
+def test_what_reads_at_positions_does_not_cross_the_guard_that_has_checked_them() -> None:
+    first = loop(20, "%a.21: f8 = A[%i]\nwrite B[%i] = %a.21")
+    guard = '  site 1 f0@(1) {}\n  guard less(%n.1, 500): b1 else site 1 ""'
+    plain = loop(30, "%p.31: f8 = A[%i]\nwrite U[%i] = %p.31")
+    where = "%p.31: f8 = A[%i]\n%k.32: py_int = cast(%p.31): py_int"
+    place = f"{where}\n}}\ntasklet {{\n%x.33: f8 = A[%k.32]\nwrite U[%i] = %x.33"
+    for second, together in ((plain, True), (loop(30, place), False)):
+        before = program("\n".join(["  alloc U site 0", first, guard, second, END]))
+        assert (after(FuseMaps(), before) is not before) == together
+
+
 # ---- guards ---------------------------------------------------------------------------------------------------------
 
 LATER = '  site 1 f0@(1) {t: T[:]}\n  guard less(%n.1, 500): b1 else site 1 "too long"'

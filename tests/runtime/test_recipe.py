@@ -24,7 +24,6 @@ from weft.support.abi import (
     FromSlot,
     Scalar,
     Sequence,
-    Shared,
     Unbound,
     Union,
     WriteBack,
@@ -77,9 +76,11 @@ def test_tuples_lists_unions_and_unbound(harness):
 
 def test_calls_and_objects_made_once(harness):
     pair = namedtuple("pair", "a b")
-    made = Sequence((Scalar(0, "py_int"), Sequence((), is_list=True)), maker=1)
+    first_kind, second_kind = (
+        Sequence((Scalar(0, "py_int"), Sequence((), is_list=True)), share=share, cls=1) for share in (1, 2)
+    )
     body = "out[0].i = 7; return 0;"
-    recipe = Sequence((Shared(0, made), Shared(1, made), Shared(0, made)))
+    recipe = Sequence((first_kind, second_kind, first_kind))
     call = make(harness, body, recipe, constants=(None, pair))
     first, second, third = call()
     assert first is third
@@ -89,7 +90,7 @@ def test_calls_and_objects_made_once(harness):
 
 
 def test_a_call_that_raises(harness):
-    call = make(harness, "return 0;", Sequence((Shared(0, Sequence((Const(0),), maker=1)),)), constants=("x", int))
+    call = make(harness, "return 0;", Sequence((Sequence((Const(0),), share=1, cls=1),)), constants=("x", int))
     with pytest.raises(ValueError, match="invalid literal"):
         call()
 

@@ -27,6 +27,7 @@ from weft.ir.nodes import (
     MatMul,
     Memlet,
     Node,
+    NumpyCall,
     Reduce,
     Region,
     Return,
@@ -37,7 +38,7 @@ from weft.ir.nodes import (
     While,
     Yield,
 )  # fmt: skip
-from weft.ir.traverse import bound_items, bundle_views, leaving_bundles, values_defined_in
+from weft.ir.traverse import allocated_by, bound_items, bundle_views, call_views, leaving_bundles, values_defined_in
 from weft.support.spans import Span
 
 
@@ -150,6 +151,9 @@ class _Collector:
             case Alloc():
                 self.allocates.add(node.container)
                 self.leaves = True
+            case NumpyCall():
+                self.leaves = True
+                self.call(node, around)
             case Guard():
                 self.leaves = True
             case Site() | Return():
@@ -208,6 +212,15 @@ class _Collector:
                 self.add_view(lhs, around, writes=False, span=node.span)
                 self.add_view(rhs, around, writes=False, span=node.span)
         self.add_view(node.output, around, writes=True, span=node.span)
+
+    def call(self, node: NumpyCall, around: _Around) -> None:
+        """It reads its arguments and writes what it makes. Their extents come with it, so only the names are known."""
+        for view in call_views(node):
+            self.add_view(view, around, writes=False, span=node.span)
+        for name in allocated_by(node):
+            self.allocates.add(name)
+            access = Access(name, (), True, around.iterators, around.conditions, whole=True, span=node.span)
+            self.accesses.append(access)
 
     def scope(self, node: Map | Loop | While | Branch, around: _Around) -> None:
         self.binds.update(target for target in _targets(node) if isinstance(target, str))

@@ -25,12 +25,14 @@ from weft.ir.nodes import (
     Constant,
     Continue,
     Elementwise,
+    Listed,
     Loop,
     Map,
     MatMul,
     Memlet,
     Missing,
     Node,
+    NumpyCall,
     Pack,
     Program,
     Reduce,
@@ -43,15 +45,25 @@ from weft.ir.nodes import (
     While,
     Yield,
 )  # fmt: skip
-from weft.ir.traverse import all_nodes, defined_values, inner_regions, node_expressions, view_values
+from weft.ir.traverse import (
+    all_nodes,
+    allocated_by,
+    bundle_values,
+    call_views,
+    defined_values,
+    inner_regions,
+    node_expressions,
+    view_values,
+)
 
 _FUNCTIONS: Final = frozenset((
     "power", "cbrt", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "arcsin", "arccos",
     "arctan", "arctan2", "sinh", "cosh", "tanh", "arcsinh", "arccosh", "arctanh", "hypot", "logaddexp", "logaddexp2",
     "deg2rad", "rad2deg",
 ))  # fmt: skip
-# NumPy has other formulas for these in its vector loops than for single numbers.
-_COMPLEX_FUNCTIONS: Final = _FUNCTIONS | {"sqrt", "absolute", "sign", "divide", "reciprocal"}
+# NumPy has other formulas for these in its vector loops than for single numbers; its products are fused there, where
+# the processor can.
+_COMPLEX_FUNCTIONS: Final = _FUNCTIONS | {"sqrt", "absolute", "sign", "divide", "reciprocal", "multiply", "square"}
 _ARITHMETIC: Final = frozenset(
     ("add", "subtract", "multiply", "divide", "square", "reciprocal", "sqrt", "absolute", "floor_divide", "remainder")
 )
@@ -105,7 +117,7 @@ class Exactness:
         match bundle:
             case str():
                 return not self.memory.roots(bundle).isdisjoint(self.containers)
-            case View(container=container):
+            case View(container=container) | Listed(view=View(container=container)):
                 return self.is_free(container)
             case Pack(items=items):
                 return any(self.is_free(item) for item in items)
@@ -281,6 +293,13 @@ class _Search:
                 moved = any(value in self.values for value in view_values(node.output))
                 if self.computes(node) or moved or is_free_sum(node, self.program):
                     self.mark_container(node.output.container)
+            case NumpyCall(given=given):
+                exprs = any(self.expr(value) for bundle in given for value in bundle_values(bundle))
+                if exprs or any(self.view(view) for view in call_views(node)):
+                    for value in defined_values(node):
+                        self.mark(value)
+                    for name in allocated_by(node):
+                        self.mark_container(name)
             case _:
                 return
 
@@ -321,5 +340,7 @@ def _written(node: Node) -> Iterable[str]:
             return [memlet.container for memlet, _ in writes]
         case Elementwise() | Reduce() | Scan() | MatMul():
             return [node.output.container]
+        case NumpyCall():
+            return allocated_by(node)
         case _:
             return []

@@ -32,6 +32,7 @@ from weft.ir.nodes import (
     MatMul,
     Memlet,
     Node,
+    NumpyCall,
     Program,
     Reduce,
     Region,
@@ -44,7 +45,7 @@ from weft.ir.nodes import (
     While,
     Yield,
 )  # fmt: skip
-from weft.ir.traverse import bundle_values, bundle_views, leaving_bundles, view_values
+from weft.ir.traverse import allocated_by, bundle_values, bundle_views, defined_values, leaving_bundles, view_values
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,6 +182,9 @@ class _Search:
                 self.operation(node, place)
             case Alloc(container=name, site=site):
                 self.needs.add(name, (SiteNumber(site), *place.scope))
+            case NumpyCall(site=site, given=given):  # it may raise: it stays, and so does what it gives
+                self.visible += (*self.shown(given), *defined_values(node), *allocated_by(node))
+                self.visible += (SiteNumber(site), *place.scope)
             case Guard(condition=condition, site=site):
                 self.visible += (*values_in(condition), SiteNumber(site), *place.scope)
             case Return():
@@ -310,7 +314,7 @@ def _at(memlet: Memlet) -> Iterable[Value]:
 def _may_leave(region: Region) -> bool:
     for node in region.nodes:
         match node:
-            case Guard() | Alloc():
+            case Guard() | Alloc() | NumpyCall():
                 return True
             case Map(body=body) | Loop(body=body) | While(body=body):
                 if _may_leave(body):

@@ -9,8 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from weft.ir.nodes import Elements, Elementwise, MatMul, Node, Program, Reduce, Scan, Tasklet, View
-from weft.ir.traverse import all_nodes, bound_items, bundle_views, leaving_bundles, node_views
+from weft.ir.nodes import Elements, Elementwise, MatMul, Node, NumpyCall, Program, Reduce, Scan, Tasklet, View
+from weft.ir.traverse import (
+    all_nodes,
+    allocated_by,
+    bound_items,
+    bundle_views,
+    call_views,
+    leaving_bundles,
+    node_views,
+)
 
 
 @dataclass(slots=True)
@@ -46,6 +54,8 @@ def written_by(node: Node) -> Iterator[str]:
             yield from (memlet.container for memlet, _ in writes)
         case Elementwise() | Reduce() | Scan() | MatMul():
             yield node.output.container
+        case NumpyCall():
+            yield from allocated_by(node)
         case _:
             return
 
@@ -60,6 +70,8 @@ def read_by(node: Node) -> Iterator[str]:
             yield from (view.container for view in node_views(node)[1:])
             if isinstance(node, Reduce) and isinstance(node.input, Elements):
                 yield from (memlet.container for tasklet in node.input.body for _, memlet in tasklet.reads)
+        case NumpyCall():
+            yield from (view.container for view in call_views(node))
         case _:
             return
 

@@ -18,7 +18,7 @@ from weft.codegen.writer import Writer
 from weft.ir.dtypes import PY_INT, ScalarType
 from weft.ir.exprs import Index, Op, Value, index
 from weft.ir.nodes import Container, Loop, Program, Region, Storage, While
-from weft.support.abi import Exit
+from weft.support.abi import Exit, NumpyCall
 from weft.support.errors import InternalError
 
 _WORD = re.compile(r"(?<!\.)(?<!->)\b[A-Za-z_]\w*")
@@ -80,6 +80,7 @@ class Kernel:
     pointers: dict[str, str] = field(default_factory=dict[str, str])  # container -> C name
     scopes: list[Scope] = field(default_factory=list[Scope])
     exits: list[Exit] = field(default_factory=list[Exit])
+    numpy_calls: list[NumpyCall] = field(default_factory=list[NumpyCall])
     out_count: int = 0
     own_extents: dict[str, list[int]] = field(default_factory=dict[str, list[int]])  # REF -> value ids
     guarded: dict[int, list[str]] = field(default_factory=dict[int, list[str]])  # site -> reasons

@@ -104,6 +104,7 @@ def _emit_program(program: Program, symbol: str, support: SupportFunctions) -> t
         writebacks=program.writebacks,
         warn_sites=program.warn_sites,
         libraries=tuple(kernel.libraries),
+        numpy_calls=tuple(kernel.numpy_calls),
     )
     return "\n".join(lines) + "\n" + body + "}\n", info
 

@@ -27,6 +27,7 @@ from weft.ir.nodes import (
     Map,
     MatMul,
     Node,
+    NumpyCall,
     Program,
     Reduce,
     Region,
@@ -38,6 +39,7 @@ from weft.ir.nodes import (
     Yield,
 )  # fmt: skip
 from weft.ir.ops import OPS, may_warn, narrows
+from weft.ir.traverse import defined_values
 
 # Operands that may not matter for the result: computing them may be put off, or left out. The condition of a `select`
 # does not matter where both sides turn out to be the same.
@@ -159,6 +161,8 @@ class _Walk:
                 self.combination(node)
             case Reduce():
                 self.reduction(node)
+            case NumpyCall():
+                self.define(defined_values(node), region)
             case Loop() | While() | Branch():
                 self.control(node, site, region, in_map=in_map)
             case Yield(values=items):

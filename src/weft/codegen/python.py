@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 from weft.codegen.python_expressions import HELPERS, PythonExpressions, dtype_text
 from weft.ir.dtypes import PY_INT, DType
@@ -34,11 +35,13 @@ from weft.ir.nodes import (
     Elementwise,
     Guard,
     Layout,
+    Listed,
     Loop,
     Map,
     MatMul,
     Missing,
     Node,
+    NumpyCall,
     Pack,
     Program,
     Reduce,
@@ -59,6 +62,7 @@ from weft.support.abi import ArgKind
 
 _IDENTITIES = {"add": 0, "multiply": 1, "logical_and": True, "logical_or": False}
 _AUGMENTED = {"add": "+=", "multiply": "*="}
+_MADE = "made["  # objects that stand in several places of what leaves, by number
 
 
 def emit_python(program: Program) -> str:
@@ -163,6 +167,8 @@ class _Emitter(PythonExpressions):
         match node:
             case Alloc() | Elementwise() | Reduce() | Scan() | MatMul() | Tasklet():
                 _emit_dataflow(self, node)
+            case NumpyCall():
+                _emit_call(self, node)
             case Map() | Loop() | While() | Branch():
                 _emit_structured(self, node)
             case _:
@@ -178,9 +184,11 @@ class _Emitter(PythonExpressions):
                 return self.names[f"slot {slot}"]
             case Missing():
                 return self.helper("MISSING")
-            case Pack(items=items, is_list=is_list):  # a class of the user's has no text: its fields as a tuple
-                text = ", ".join(self.bundle(item) for item in items)
-                return f"[{text}]" if is_list else f"({text}{',' if len(items) == 1 else ''})"
+            case Pack():
+                return _once(bundle.share, self._pack(bundle))
+            case Listed(view=view, type=type_, share=share):
+                text = self.view(view)
+                return _once(share, f"{text}.tolist()" if type_.python else f"list({text})")
             case Choice(tag=tag, items=items):
                 lazy = ", ".join(f"lambda: {self.bundle(item)}" for item in items)
                 return f"[{lazy}][int({self.expr(tag)})]()"
@@ -189,6 +197,17 @@ class _Emitter(PythonExpressions):
                 return self.view(bundle, target=not fresh)
             case _:
                 return self._scalar_result(bundle)
+
+    def _pack(self, pack: Pack) -> str:
+        items = [self.bundle(item) for item in pack.items]
+        if pack.is_dict:
+            return f"{{{', '.join(f'{k}: {v}' for k, v in zip(items[::2], items[1::2], strict=True))}}}"
+        text = ", ".join(items)
+        cls: Any = self.program.constants[pack.cls] if pack.cls >= 0 else None
+        if getattr(cls, "__module__", "").partition(".")[0] == "numpy":
+            return f"{cls.__module__.replace('numpy', 'np', 1)}.{cls.__qualname__}({text})"
+        # a class of the user's has no text: its fields as a tuple
+        return f"[{text}]" if pack.is_list else f"({text}{',' if len(items) == 1 else ''})"
 
     def _scalar_result(self, expr: Expr) -> str:
         text = self.expr(expr)
@@ -319,6 +338,21 @@ def _emit_tasklet(out: _Emitter, node: Tasklet) -> None:
             out.line(f"{place} = {out.expr(expr, bare=True)}")
 
 
+def _emit_call(out: _Emitter, node: NumpyCall) -> None:
+    given = [out.bundle(bundle) for bundle in node.args]
+    given += [f"{name}={out.bundle(bundle)}" for name, bundle in node.keywords]
+    text = f"{node.function.replace('numpy.', 'np.', 1)}({', '.join(given)})"
+    targets = [result.target for result in node.results]
+    names = [out.container(target) if isinstance(target, str) else out.value(target) for target in targets]
+    comma = "," if len(names) == 1 else ""
+    out.line(f"{', '.join(names)}{comma} = {out.helper('flatten')}({text})" if names else text)
+    for result, name in zip(node.results, names, strict=True):
+        if isinstance(result.target, str):
+            if result.order:
+                out.line(f"{name} = {name}.transpose({result.order})")
+            out.extents(out.program.containers[result.target])
+
+
 def _emit_structured(out: _Emitter, node: Map | Loop | While | Branch) -> None:
     match node:
         case Map():
@@ -384,14 +418,27 @@ def _emit_leaving(out: _Emitter, node: Yield | Continue | Break | Return | Site 
             out.line("break")
         case Return(value=value, writebacks=writebacks):
             text = out.bundle(value)
-            out.line(f"return {text}, {out.bundle(Pack(writebacks))}" if out.program.writebacks else f"return {text}")
+            text = f"{text}, {out.bundle(Pack(writebacks))}" if out.program.writebacks else text
+            _emit_making(out, text)
+            out.line(f"return {text}")
         case Site():
             frames = ", ".join(out.frame(frame) for frame in node.frames)
             out.sites[node.number] = f"[{frames}], {out.bundle(Pack(node.writebacks))}"
         case Guard(condition=condition, site=site, reason=reason):
             out.line(f"if not ({out.expr(condition)}):")
             with out.indented():
+                _emit_making(out, out.sites[site])
                 out.line(f"raise {out.helper('GuardFailed')}({site}, {reason!r}, {out.sites[site]})")
+
+
+def _emit_making(out: _Emitter, text: str) -> None:
+    if _MADE in text:
+        out.line("made = {}")
+
+
+def _once(share: int, text: str) -> str:
+    """An object that stands in several places: made where it is first met."""
+    return f"({_MADE}{share}] if {share} in made else made.setdefault({share}, {text}))" if share else text
 
 
 def _is_value(extent: Index) -> bool:

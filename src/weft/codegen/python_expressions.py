@@ -56,6 +56,11 @@ def window(a, offsets, steps, shape):
     corner = a if 0 in shape else a[(*(slice(offset, None) for offset in offsets), ...)]
     return np.lib.stride_tricks.as_strided(corner, shape, strides)
 ''',
+    "flatten": '''
+def flatten(result):
+    """The arrays and numbers in tuples and lists, in order."""
+    return [leaf for item in result for leaf in flatten(item)] if isinstance(result, (tuple, list)) else [result]
+''',
     "GuardFailed": '''
 class GuardFailed(Exception):
     """The program leaves: Python would go on from `frames`, the live names of each activation."""

@@ -11,6 +11,7 @@ from weft.codegen.expressions import emit_expr, index_factor, index_text
 from weft.codegen.fp_flags import emit_watched
 from weft.codegen.kernel import Kernel, Scope, bare
 from weft.codegen.nests import emit_elementwise, emit_map
+from weft.codegen.numpy_calls import emit_numpy_call
 from weft.codegen.products import emit_matmul
 from weft.codegen.reductions import emit_reduce
 from weft.codegen.references import assign_targets, declare_carries, declare_targets, leave_to_loop, release_scope
@@ -28,6 +29,7 @@ from weft.ir.nodes import (
     Map,
     MatMul,
     Node,
+    NumpyCall,
     Reduce,
     Region,
     Return,
@@ -69,6 +71,8 @@ def _emit_node(kernel: Kernel, node: Node) -> None:
             emit_return(kernel, node)
         case Alloc():
             _emit_alloc(kernel, node)
+        case NumpyCall():
+            emit_numpy_call(kernel, node)
         case Site():
             emit_site(kernel, node)
         case Guard():

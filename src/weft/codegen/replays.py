@@ -27,6 +27,7 @@ from weft.ir.nodes import (
     MatMul,
     Memlet,
     Node,
+    NumpyCall,
     Program,
     Reduce,
     Region,
@@ -173,7 +174,7 @@ def _nodes(region: Region, depth: int) -> Iterator[tuple[Node, int]]:
 
 def _leaves(program: Program, node: Node, depth: int) -> bool:
     match node:
-        case Guard() | Return():
+        case Guard() | Return() | NumpyCall():
             return True
         case Alloc(container=name):
             return program.containers[name].storage is not Storage.STACK

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from weft.ir.nodes import Alloc, Guard, Program, Storage
+from weft.ir.nodes import Alloc, Guard, NumpyCall, Program, Storage
 from weft.ir.traverse import all_nodes
 
 
@@ -14,4 +14,6 @@ def guarded_sites(program: Program) -> dict[int, list[str]]:
             found.setdefault(node.site, []).append(node.reason)
         elif isinstance(node, Alloc) and program.containers[node.container].storage is not Storage.STACK:
             found.setdefault(node.site, []).append("out of memory")
+        elif isinstance(node, NumpyCall):
+            found.setdefault(node.site, []).append(f"{node.function} raises, or gives something unusual")
     return found

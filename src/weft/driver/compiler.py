@@ -8,6 +8,7 @@ This module loads the compiler; a call that finds its kernel on disk does not ne
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +21,7 @@ from weft.driver.kernels import GoesToPython
 from weft.driver.options import compile_timeout_s, wants_sanitizers
 from weft.driver.pipelines import cpu_pipeline
 from weft.frontend.inputs import UnusualValue
+from weft.frontend.liveness import statements
 from weft.frontend.lower import Lowered, lower_program
 from weft.frontend.source import SourceUnavailable, read_function
 from weft.ir.nodes import Program
@@ -86,8 +88,13 @@ def generate(
     module = emit_kernel(stages[-1].program, strict=strict)
     if dump is not None:
         dump.write(stages, module.source)
-    info = module.info._replace(remarks=_remarks(session, function))
+    info = module.info._replace(remarks=_remarks(session, function), statements=_statement_count(function))
     return Generated(module.source, info, lowered.objects, tuple(stages), session)
+
+
+def _statement_count(function: FunctionType) -> int:
+    tree = read_function(function).tree
+    return sum(1 for _ in statements(tree)) if isinstance(tree, ast.FunctionDef) else 1
 
 
 def _remarks(session: Session, function: FunctionType) -> tuple[Remark, ...]:

@@ -10,12 +10,14 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import lru_cache
-from types import FunctionType
-from typing import Any
+from types import CellType, FunctionType
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from weft.driver import kernels
 from weft.driver.annotations import check_annotations
+from weft.driver.family import CutFunction, Family
 from weft.driver.fingerprints import cache_key, code_fingerprint, identity_key, type_key
 from weft.driver.host import Host
 from weft.driver.kernels import GoesToPython
@@ -28,9 +30,14 @@ from weft.runtime.dispatcher import signature_of
 from weft.runtime.native import Native, load_kernel, load_native
 from weft.runtime.process import CompilerFailed
 from weft.runtime.toolchain import Toolchain, find_toolchain
+from weft.support.abi import NOT_COMPILED, Exit, KernelInfo
 from weft.support.errors import CompileError, FallbackWarning, InternalError, PerformanceWarning, WeftError
 from weft.support.spans import Span
 
+if TYPE_CHECKING:
+    from weft.driver.patchwork import Patchwork
+
+_OFTEN = 2
 _MAX_VARIANTS = 8
 _MAX_GENERAL = 16
 
@@ -52,22 +59,48 @@ def native() -> Native:
     return load_native(process_cache(), lambda: toolchain_for(compiler_choice()))
 
 
+class Refusal(NamedTuple):
+    """Why calls with some types have no kernel, and the function cut into pieces, where it could be."""
+
+    problem: CompileError
+    function: CutFunction | None
+
+
 class Engine:
     """Compiles and calls the variants of one function."""
 
-    def __init__(self, function: FunctionType, options: Options, stats: Stats) -> None:
+    def __init__(
+        self,
+        function: FunctionType,
+        options: Options,
+        stats: Stats,
+        family: Family | None = None,
+        cell: CellType | None = None,
+    ) -> None:
         self.function, self.options, self.stats = function, options, stats
         self._signature = signature_of(function)
+        self.family = family or Family(function.__qualname__)
+        self._cell = cell  # where the program calls this one from, if it is a piece of it
+        self._patchwork: Patchwork | None = None
+        self._reached: dict[tuple[int, ...], int] = {}  # how often kernels were left at a statement not compiled
+        self._cut_for: CompileError | None = None  # such a statement is reached often: no kernel for all of it
         self.host = Host(native(), function, options, stats, self._miss)
+        self.host.on_left = self._left
         self.call: Callable[..., Any] = self.host.call
         self._lock = threading.RLock()
-        self._refused: dict[Any, CompileError | None] = {}  # types that are not compiled
+        self._refused: dict[Any, Refusal | None] = {}  # types that are not compiled as a whole; None: that do not fit
         self._newest: kernels.Kernel | None = None
         self.sources: list[str] = []
+        self.infos: list[KernelInfo] = []  # of the variants, the newest last
         self.specimens: list[tuple[Any, ...]] = []
         self._code = code_fingerprint(function.__code__)
         self._busy = threading.local()
         self._told: set[tuple[str, int]] = set()  # places of remarks
+
+    @property
+    def is_piece(self) -> bool:
+        """Whether this is a part of a program that was cut."""
+        return self._cell is not None
 
     # -- misses -------------------------------------------------------------------------------------------------------
 
@@ -79,51 +112,69 @@ class Engine:
                 self._refuse_misfit(key, params)
             return self._python(params, self._refused.get(key))
         check_annotations(self.function, params)
-        problem = self._prepare(key, params)
-        if problem is not None:  # outside of any `except`: what Python raises now has no other exception behind it
-            return self._python(params, problem if isinstance(problem, CompileError) else None)
+        start = time.perf_counter()
+        is_ready = self._prepare(key, params)
+        self.family.preparing_s += time.perf_counter() - start
+        if not is_ready:  # outside of any `except`: what Python raises now has no other exception behind it
+            return self._python(params, self._refused.get(key))
         self._busy.depth, self._busy.calls = 1, self.host.dispatcher.counters().calls
         try:
             return self._signature.call(self.host.dispatcher.call, params)
         finally:
             self._busy.depth, self._busy.calls = 0, -1
 
-    def _prepare(self, key: Any, params: tuple[Any, ...]) -> CompileError | GoesToPython | None:
-        """Have a variant for these types; what stands in the way, if something does."""
+    def _prepare(self, key: Any, params: tuple[Any, ...]) -> bool:
+        """Have a variant for these types, if they can be compiled."""
         try:
             with self._lock:
+                if self._cut_for is not None:
+                    raise self._cut_for
                 self._add(key, params)
         except CompileError as problem:
             self._refuse(key, problem)
-            return problem
-        except GoesToPython as reason:
-            return reason
-        return None
+            return False
+        except GoesToPython:
+            return False
+        return True
 
-    def _python(self, params: Sequence[Any], problem: CompileError | None) -> Any:
-        if problem is not None and self.options.fallback == "error":
-            raise problem.with_traceback(None) from None  # the place in the user's program is what matters
-        self.stats.fallback_calls += 1
-        return self._signature.call(self.function, params)
+    def _python(self, params: Sequence[Any], refusal: Refusal | None) -> Any:
+        if refusal is not None and self.options.fallback == "error":
+            raise refusal.problem.with_traceback(None) from None  # the place in the user's program is what matters
+        if refusal is None or refusal.function is None:
+            self.stats.fallback_calls += 1
+            return self._signature.call(self.function, params)
+        self.stats.cut_calls += 1
+        return self.family.call(refusal.function, lambda function: self._signature.call(function, params))
 
     def _refuse_misfit(self, key: Any, params: Sequence[Any]) -> None:
         """The variant made for these very types does not take them (a read-only array that the program may write)."""
         from weft.driver.misfits import misfit
 
         self._refused.setdefault(key, None)
-        if self._newest is not None:
-            reason = misfit(self.function, self._newest, params).partition(";")[0]
-            self._tell(CompileError("E306", reason, Span.from_code(self.function.__code__)))
+        if self._newest is None:
+            return
+        reason = misfit(self.function, self._newest, params).partition(";")[0]
+        problem = CompileError("E306", reason, Span.from_code(self.function.__code__))
+        if self._cell is not None:
+            self.family.leave(self.function, problem)
+        self._tell(problem, silent=self._cell is not None)
 
     def _refuse(self, key: Any, problem: CompileError) -> None:
-        """Remember what cannot be compiled; say so once per reason."""
-        self._refused[key] = problem
-        self._tell(problem)
+        """Remember what cannot be compiled as a whole; cut it, or say once per reason that Python runs it."""
+        function = self._cut(problem) if self.options.fallback == "warn" else None
+        self._refused[key] = Refusal(problem, function)
+        if self._cell is not None:
+            if function is None:
+                self.family.leave(self.function, problem)
+            self._replace(function)
+        self._tell(problem, silent=self._cell is not None or function is not None)
 
-    def _tell(self, problem: CompileError) -> None:
-        if problem.message in self.stats.reasons or self.options.fallback == "error":
+    def _tell(self, problem: CompileError, *, silent: bool) -> None:
+        is_known = problem.message in self.stats.reasons
+        if not is_known:
+            self.stats.reasons.append(problem.message)
+        if silent or is_known or self.options.fallback == "error":
             return
-        self.stats.reasons.append(problem.message)
         warnings.warn_explicit(
             f"{self.function.__qualname__} runs in Python: {problem.message}"
             + (f" ({problem.hint})" if problem.hint else ""),
@@ -131,6 +182,66 @@ class Engine:
             problem.span.file,
             max(problem.span.line, 1),
         )
+
+    # -- pieces -------------------------------------------------------------------------------------------------------
+
+    def _cut(self, problem: CompileError) -> CutFunction | None:
+        from weft.driver.patchwork import Patchwork
+
+        if self._patchwork is None:
+            self._patchwork = Patchwork(self, self._piece)
+        return self._patchwork.refuse(problem)
+
+    def _replace(self, function: CutFunction | None) -> None:
+        """Have the program call what this piece has become without asking here again."""
+        assert self._cell is not None
+        if function is None:
+            self._cell.cell_contents = self.function
+            if not self.family.timed_calls:
+                self.family.tell(0.0)
+        elif self.family.timed_calls:
+            self._cell.cell_contents = function.timed
+            self.family.replaced.append((self._cell, function.plain))
+        else:
+            self._cell.cell_contents = function.plain
+            self.family.tell(0.0)
+
+    def _piece(self, function: FunctionType, cell: CellType) -> Callable[..., Any]:
+        """What to call a piece by before it is compiled."""
+
+        def start(*args: Any) -> Any:
+            options = replace(self.options, verify=False)
+            engine = Engine(function, options, Stats(), self.family, cell)
+            self.family.engines.append(engine)
+            cell.cell_contents = engine.call
+            return engine.call(*args)
+
+        return start
+
+    def all_stats(self) -> Stats:
+        """The counts so far, with those of the pieces."""
+        engines = [self, *self.family.engines]
+        for engine in engines:
+            engine.host.refresh_stats()
+            newest = engine.infos[-1] if engine.infos else None
+            engine.stats.compiled_statements = newest.statements if newest else 0
+            engine.stats.numpy_statements = len({call.line for call in newest.numpy_calls}) if newest else 0
+        self.stats.python_statements = len(self.family.places)
+        return self.stats.with_pieces(engine.stats for engine in engines[1:]) if engines[1:] else self.stats
+
+    def _left(self, exit_: Exit, info: KernelInfo) -> None:
+        """A kernel was left at a statement that is not compiled: where that happens again, the function is cut."""
+        frame = exit_.frames[0]
+        self._reached[frame.path] = self._reached.get(frame.path, 0) + 1
+        if self._reached[frame.path] < _OFTEN or self._cut_for is not None:
+            return
+        from weft.driver.resume import root_place
+
+        problem = CompileError("E130", exit_.reason.rpartition(NOT_COMPILED)[2], Span.from_code(self.function.__code__))
+        problem.place = root_place(self.function, info, frame.path)
+        with self._lock:
+            self._cut_for = problem
+            self.host.dispatcher.clear_variants()
 
     # -- variants -----------------------------------------------------------------------------------------------------
 
@@ -147,6 +258,7 @@ class Engine:
             raise self._as_compile_error(problem) from problem
         self._newest = kernel
         self.sources.append(kernel.source)
+        self.infos.append(kernel.info)
         self.specimens.append(params_like(params))
         self.stats.variants += 1
         if compiled:

@@ -9,6 +9,7 @@ Where a guard fails, the rest of the function runs in Python, as it does behind 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from types import FunctionType
 from typing import Any, Final, TypeAlias, cast
 
@@ -108,10 +109,10 @@ def _resume(function: FunctionType, program: Program, left: Left, slots: Sequenc
     )
     values = [[_marked(value) for value in frame.values] for frame in left.frames]
     *callers, (innermost, given) = Resumer(function, info).frames(0, values, slots)
-    result = innermost(*given)
+    call = partial(innermost, *given)
     for continuation, given in reversed(callers):
-        result = continuation(*given, result)
-    return result
+        call = partial(continuation, *given, call)
+    return call()
 
 
 def _marked(value: Any) -> Any:

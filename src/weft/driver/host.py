@@ -21,6 +21,7 @@ from weft.runtime.library import resolve_libraries
 from weft.runtime.native import UNBOUND, Native
 from weft.support.abi import NOT_COMPILED, Exit, KernelInfo
 from weft.support.errors import FallbackWarning, WeftError
+from weft.support.numpy_calls import calls_at
 
 if TYPE_CHECKING:
     from weft.ir.nodes import Program
@@ -32,7 +33,8 @@ class Host:
     """Calls the variants of one function.
 
     `in_python` takes the calls a variant leaves to Python from the start. `graph` is the one that is run, where that is
-    not what the compiler makes of the function: `verify=True` looks at it.
+    not what the compiler makes of the function: `verify=True` looks at it. `on_left` hears of exits at statements that
+    are not compiled.
     """
 
     def __init__(
@@ -46,6 +48,7 @@ class Host:
         graph: Program | None = None,
     ) -> None:
         self.function, self.stats = function, stats
+        self.on_left: Callable[[Exit, KernelInfo], None] | None = None
         self.dispatcher = Dispatcher(native, function, on_miss, in_python)
         if options.threads is not None:
             self.dispatcher.set_threads(options.threads)
@@ -74,6 +77,10 @@ class Host:
                 on_resume=self._resume(info),
                 on_finish=self._finish(info),
                 on_warn=partial(warn_floating_point, self.function, info),
+                numpy_calls=[
+                    calls_at(self.function, call.function, call.line, call.keywords, call.results)
+                    for call in info.numpy_calls
+                ],
             )
         )
 
@@ -87,19 +94,27 @@ class Host:
 
             if not holder:
                 holder.append(Resumer(self.function, info))
-            self._announce(info.exits[number])
+            self._announce(info.exits[number], info)
             # The calls stand here and not in a function of their own: a traceback has one frame of Weft's, not four.
             *callers, (innermost, given) = holder[0].frames(number, values, slots)
-            result = innermost(*given)
+            call = partial(innermost, *given)
             for continuation, given in reversed(callers):
-                result = continuation(*given, result)
-            return result
+                call = partial(continuation, *given, call)
+            try:
+                return call()
+            except Exception as error:
+                from weft.driver.advice import advise
+
+                advise(error, self.function.__code__.co_filename)
+                raise
 
         return resume
 
-    def _announce(self, exit_: Exit) -> None:
+    def _announce(self, exit_: Exit, info: KernelInfo) -> None:
         """Say once that a branch runs in Python because something in it is not compiled."""
         _, found, reason = exit_.reason.partition(NOT_COMPILED)
+        if found and self.on_left is not None:
+            self.on_left(exit_, info)
         if not found or reason in self.stats.reasons:
             return
         self.stats.reasons.append(reason)
@@ -129,4 +144,4 @@ class Host:
         stats.native_calls, stats.resumes = counted.calls, counted.resumes
         stats.allocations, stats.allocated_bytes = counted.allocations, counted.allocated_bytes
         stats.peak_bytes, stats.parallel_regions = counted.peak_bytes, counted.parallel_regions
-        stats.python_calls = counted.python_calls
+        stats.python_calls, stats.numpy_calls = counted.python_calls, counted.numpy_calls

@@ -17,9 +17,11 @@ from weft.ir.nodes import (
     Choice,
     Constant,
     Elementwise,
+    Listed,
     MatMul,
     Missing,
     Node,
+    NumpyCall,
     Pack,
     Program,
     Reduce,
@@ -30,7 +32,7 @@ from weft.ir.nodes import (
     Tasklet,
     View,
 )  # fmt: skip
-from weft.ir.traverse import all_nodes, bundle_values, defined_values
+from weft.ir.traverse import all_nodes, allocated_by, bundle_values, defined_values
 from weft.support.abi import ArgKind, Slot, SlotKind
 from weft.support.spans import Span
 
@@ -76,6 +78,8 @@ def _writes(node: Node) -> tuple[str, ...]:
             return tuple(memlet.container for memlet, _ in writes)
         case Elementwise() | Reduce() | Scan() | MatMul():
             return (node.output.container,)
+        case NumpyCall():
+            return allocated_by(node)
         case _:
             return ()
 
@@ -148,6 +152,8 @@ class _Finder:
                 owner = self.places[slot]
                 if owner is not None:
                     yield from self.at(Place(owner.kind, owner.name, (*owner.path, *path)))
+            case Listed(view=view):
+                yield view
             case Constant() | Missing():
                 return
             case _:

@@ -116,9 +116,13 @@ class Program(Generic[P, R_co]):
     @property
     def stats(self) -> Stats:
         """Counts and times so far."""
-        if self._engine is not None:
-            self._engine.host.refresh_stats()
-        return self._stats
+        return self._stats if self._engine is None else self._engine.all_stats()
+
+    def explain(self) -> str:
+        """The source, line by line: what is compiled and how, what calls NumPy, what runs in Python and why."""
+        from weft.driver.explaining import explain
+
+        return explain(self._started())
 
     def to_graph(self, *args: P.args, **kwargs: P.kwargs) -> Graph:
         """The dataflow graph for calls with arguments like these, before any pass."""

@@ -29,8 +29,9 @@ def warn_floating_point(function: FunctionType, info: KernelInfo, found: Sequenc
     registry = function.__globals__.setdefault("__warningregistry__", {})
     for flags, number in found:
         site = info.warn_sites[number]
-        for flag, mode, words in _KINDS:
-            if flags & flag and modes.get(mode) == "warn":
+        inside = dict(part.split("=") for part in site.modes.split())
+        for flag, kind, words in _KINDS:
+            if flags & flag and inside.get(kind, modes.get(kind)) == "warn":
                 warnings.warn_explicit(
                     f"{words} encountered in {site.operation}",
                     RuntimeWarning,

@@ -17,6 +17,7 @@ from typing import Any, cast
 from weft.driver.kernels import undecorated
 from weft.frontend.context import AGAIN
 from weft.frontend.continuation import UNBOUND, build_continuation
+from weft.frontend.liveness import statement_at
 from weft.frontend.normalise import normalise
 from weft.frontend.source import FunctionSource, read_function
 from weft.frontend.split import split_stores
@@ -41,7 +42,7 @@ class Resumer:
         frames = self.info.exits[number].frames
         calls: list[tuple[FunctionType, tuple[Any, ...]]] = []
         for position, (frame, given) in enumerate(zip(frames, values, strict=True)):
-            tree = self._tree(frame.function, slots)
+            tree = self.tree(frame.function, slots)
             _, source, function = self._sources[frame.function]
             names = tuple(name for name in frame.names if not name.startswith(AGAIN))
             again = tuple(self._definition(name, slots) for name in frame.names if name.startswith(AGAIN))
@@ -66,11 +67,11 @@ class Resumer:
         if entry not in self._definitions:
             name, _, place = entry[len(AGAIN) :].partition("@")
             number, line, column = (int(part) for part in place.split(":"))
-            found = _definition_at(self._tree(number, slots), line, column)
+            found = _definition_at(self.tree(number, slots), line, column)
             self._definitions[entry] = _named_definition(name, found)
         return self._definitions[entry]
 
-    def _tree(self, number: int, slots: Sequence[Any]) -> ast.FunctionDef:
+    def tree(self, number: int, slots: Sequence[Any]) -> ast.FunctionDef:
         """The normalised tree of a function, the same object every time."""
         if number not in self._trees:
             reference = self.info.functions[number]
@@ -98,6 +99,13 @@ class Resumer:
     def _real(function: FunctionType) -> tuple[ast.FunctionDef | ast.Lambda, FunctionSource, FunctionType]:
         source = read_function(function)
         return source.tree, source, function
+
+
+def root_place(function: FunctionType, info: KernelInfo, path: Sequence[int]) -> tuple[int, int]:
+    """Where the statement of the program itself stands that a path leads to."""
+    tree = Resumer(function, info).tree(0, ())
+    found = statement_at(tree, tuple(path))
+    return found.lineno, found.col_offset
 
 
 def _reach(reference: FunctionRef, slots: Sequence[Any]) -> FunctionType:

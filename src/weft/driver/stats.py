@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
 from typing import Protocol
+
+_SUMMED = (
+    "compiled_statements", "numpy_statements", "numpy_calls", "variants", "compiles", "cache_hits", "compile_seconds",
+    "legality_questions", "legality_quick", "legality_given_up", "legality_seconds", "native_calls", "resumes",
+    "python_calls", "allocations", "allocated_bytes", "parallel_regions",
+)  # fmt: skip
 
 
 class LegalityWork(Protocol):
@@ -30,12 +37,17 @@ class Stats:
     legality_seconds: float = 0.0  # part of compile_seconds
     native_calls: int = 0  # calls that ran a kernel
     resumes: int = 0  # calls in which a guard failed and Python took over
+    compiled_statements: int = 0  # of the newest variants: statements in kernels,
+    numpy_statements: int = 0  # of these such that call NumPy itself,
+    python_statements: int = 0  # and statements that Python runs between kernels
+    cut_calls: int = 0  # calls of a program of which Python runs some statements, the pieces between them compiled
     fallback_calls: int = 0  # calls that ran in Python from the start because something is not compiled
     python_calls: int = 0  # calls given to Python for their values: overlapping arrays, np.errstate
     allocations: int = 0  # arrays allocated by kernels
     allocated_bytes: int = 0
     peak_bytes: int = 0  # largest sum of live allocations in one call
     parallel_regions: int = 0
+    numpy_calls: int = 0  # calls of NumPy's own functions by kernels
     reasons: list[str] = field(default_factory=list[str])  # why calls ran in Python
 
     def count_legality(self, work: LegalityWork) -> None:
@@ -44,6 +56,16 @@ class Stats:
         self.legality_quick += work.quick + work.repeated
         self.legality_given_up += work.given_up
         self.legality_seconds += work.seconds
+
+    def with_pieces(self, pieces: Iterable[Stats]) -> Stats:
+        """These counts and those of the pieces the program was cut into."""
+        total = replace(self)
+        for piece in pieces:
+            for name in _SUMMED:
+                setattr(total, name, getattr(total, name) + getattr(piece, name))
+            total.peak_bytes = max(total.peak_bytes, piece.peak_bytes)
+            total.reasons = [*total.reasons, *(reason for reason in piece.reasons if reason not in total.reasons)]
+        return total
 
     def __str__(self) -> str:
         lines = [f"{name.replace('_', ' ')}: {getattr(self, name)}" for name in self.__slots__ if name != "reasons"]

@@ -8,21 +8,21 @@ from types import MemberDescriptorType
 import numpy as np
 
 from weft.frontend.branches import bound
-from weft.frontend.classes import named_fields
 from weft.frontend.context import Lowering
 from weft.ir.dtypes import ScalarType
 from weft.numpy_rules.classes import class_of
 from weft.numpy_rules.registry import rule_named
 from weft.numpy_rules.values import (
     Array,
+    Dict,
     Instance,
     Iteration,
     Made,
-    Mapping,
     Method,
     Never,
     Operand,
     Range,
+    Ref,
     Scalar,
     Slice,
     Static,
@@ -39,7 +39,7 @@ def attribute(ctx: Lowering, owner: Operand, name: str) -> Operand:
             return _array_attribute(ctx, owner, name, "scalar", type_of(owner.type))
         case Static(value=np.ufunc()):
             return Method(owner, name)
-        case Static():
+        case Static() if not isinstance(owner.value, str):
             found = ctx.inputs.attribute(owner, name)
             if found is not None:
                 return found
@@ -50,7 +50,7 @@ def attribute(ctx: Lowering, owner: Operand, name: str) -> Operand:
             return owner
         case Tuple() | Made() | Range() | Slice() if name in (parts := _parts(owner)):
             return parts[name]
-        case Tuple() | Mapping() | Range() | Iteration():
+        case Tuple() | Dict() | Ref() | Range() | Iteration() | Static(value=str()):
             return Method(owner, name)
         case _:
             cls = class_of(owner)
@@ -64,7 +64,7 @@ def _parts(owner: Tuple | Made | Range | Slice) -> dict[str, Operand]:
         case Tuple(cls=None):
             return {}
         case Tuple(cls=cls, items=items):
-            return dict(zip(named_fields(cls) or (), items, strict=True))
+            return dict(zip(getattr(cls, "_fields", ()), items, strict=True))
         case Made(fields=fields, items=items):
             return dict(zip(fields, items, strict=True))
         case Range(start=start, stop=stop, step=step):

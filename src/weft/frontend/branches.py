@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from weft.frontend.context import Lowering
-from weft.frontend.joins import CannotJoin, Same, Template, lists_in, merge, passed, passes_lists, settle, targets
+from weft.frontend.joins import CannotJoin, Same, Template, merge, passed, settle, targets
 from weft.ir.dtypes import NP_BOOL, PY_INT
 from weft.ir.exprs import Const, Expr, Index, Value, const_index, index, op
 from weft.ir.nodes import Branch, Region, Yield
@@ -40,8 +40,6 @@ def choose(ctx: Lowering, condition: Expr, then: Thunk, orelse: Thunk, name: str
         if picked is not None:
             return picked
     template = join_all(ctx, (first, second), name)
-    for picked in (first, second):
-        refuse_shared_lists(ctx, {"": template}, {**ctx.env, "": picked})
     return emit_branch(ctx, condition, (left, right), {name: template}, ({name: first}, {name: second}))[name]
 
 
@@ -67,17 +65,6 @@ def join_all(ctx: Lowering, operands: Iterable[Operand], name: str) -> Template:
                 "E231", f"{_shown(name)} has too many different types here", "use one name per type"
             ) from None
     return Same(Never()) if template is None else template
-
-
-def refuse_shared_lists(ctx: Lowering, templates: dict[str, Template], env: dict[str, Operand]) -> None:
-    """A list that is passed through a join is another object below: nothing else may name the one above."""
-    for name in [name for name, template in templates.items() if passes_lists(template)]:
-        own = lists_in(env.get(name, Unbound()))
-        waiting = [operand for caller in ctx.activations[:-1] for operand in caller.env.values()]
-        if any(own & lists_in(operand) for operand in (*(env[other] for other in env if other != name), *waiting)):
-            raise ctx.build.error(
-                "E232", f"the list {_shown(name)} has another name, which is not compiled here", "use a tuple"
-            )
 
 
 def _shown(name: str) -> str:

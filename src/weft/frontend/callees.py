@@ -14,7 +14,9 @@ from typing import Any, cast
 
 import numpy as np
 
+from weft.frontend.comprehensions import builtin_of, is_expandable
 from weft.frontend.context import Activation, Lowering
+from weft.frontend.cutting import LOCAL
 from weft.frontend.expressions import lower_expression
 from weft.frontend.inputs import Namespace
 from weft.frontend.liveness import flow, local_names, names_read, parameters
@@ -23,7 +25,7 @@ from weft.frontend.source import SourceUnavailable, read_function
 from weft.frontend.split import split_stores
 from weft.ir.exprs import python_const
 from weft.numpy_rules.registry import rule_for
-from weft.numpy_rules.values import Array, Function, Instance, Method, Operand, Scalar, Static, Tuple
+from weft.numpy_rules.values import Array, Dict, Function, Instance, Method, Operand, Scalar, Static, Tuple
 from weft.support.abi import FunctionRef, Slot, SlotKind
 from weft.support.loops import prange
 
@@ -167,24 +169,26 @@ def bind_arguments(
 ) -> dict[str, Operand]:
     """Parameters to operands, by Python's rules."""
     spec = callee.tree.args
-    if spec.kwarg:
-        raise ctx.error(node, "E161", "functions with ** parameters are not inlined", "name the parameters")
     positional = [arg.arg for arg in (*spec.posonlyargs, *spec.args)]
+    by_name = {arg.arg for arg in (*spec.args, *spec.kwonlyargs)}
     env: dict[str, Operand] = dict(zip(positional, args, strict=False))
-    if spec.vararg:
-        env[spec.vararg.arg] = Tuple(tuple(args[len(positional) :]))
-        args = args[: len(positional)]
     tail = positional[len(positional) - len(callee.defaults) :] if callee.defaults else []
     defaults = {**dict(zip(tail, callee.defaults, strict=True)), **dict(callee.keyword_defaults)}
-    only_positional = {arg.arg for arg in spec.posonlyargs}
+    others: dict[str, Operand] = {}
     for name, operand in keywords.items():
-        if name in env or name not in parameters(callee.tree) or name in only_positional:
+        if name in env or (name not in by_name and spec.kwarg is None):
             raise ctx.error(node, "E162", f"'{name}' does not fit the parameters of the function called")
-        env[name] = operand
+        (env if name in by_name else others)[name] = operand
+    if spec.vararg is not None:
+        env[spec.vararg.arg] = Tuple(tuple(args[len(positional) :]))
+    elif len(args) > len(positional):
+        raise ctx.error(node, "E162", "the arguments do not fit the parameters of the function called")
+    if spec.kwarg is not None:
+        env[spec.kwarg.arg] = Dict(tuple(others), tuple(others.values()))
     for name in parameters(callee.tree):
         if name not in env and name in defaults:
             env[name] = _default(ctx, node, defaults[name])
-    if len(args) > len(positional) or any(name not in env for name in parameters(callee.tree)):
+    if any(name not in env for name in parameters(callee.tree)):
         raise ctx.error(node, "E162", "the arguments do not fit the parameters of the function called")
     return env
 
@@ -211,37 +215,45 @@ def _inlined_calls(
     ctx: Lowering, tree: ast.FunctionDef | ast.Lambda, names: Namespace, env: dict[str, Operand]
 ) -> list[tuple[int, int]]:
     local = local_names(tree)
-    nested = _nested_names(tree)
+    imported = _imported_names(tree)
     places: list[tuple[int, int]] = []
     for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and _is_user_function(ctx, node.func, names, env, local, nested):
+        if (isinstance(node, ast.Call) and _is_user_function(ctx, node.func, names, env, local, imported)) or (
+            isinstance(node, ast.Call | ast.ListComp) and is_expandable(node) and _is_builtin(ctx, node, names, local)
+        ):
             places.append((node.lineno, node.col_offset))
     return places
 
 
-def _nested_names(tree: ast.FunctionDef | ast.Lambda) -> set[str]:
-    found: set[str] = set()
-    for node in ast.walk(tree):
-        match node:
-            case ast.FunctionDef(name=name) if node is not tree:
-                found.add(name)
-            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Lambda()):
-                found.add(name)
-            case _:
-                pass
-    return found
+def _is_builtin(ctx: Lowering, node: ast.Call | ast.ListComp, names: Namespace, local: frozenset[str]) -> bool:
+    """Whether the function that takes a generator is Python's own."""
+    if isinstance(node, ast.ListComp):
+        return True
+    assert isinstance(node.func, ast.Name)
+    if node.func.id in local:
+        return False
+    operand = ctx.inputs.lookup(names, node.func.id)
+    return isinstance(operand, Static) and operand.value is builtin_of(node)
+
+
+def _imported_names(tree: ast.FunctionDef | ast.Lambda) -> set[str]:
+    """Names that local imports bind: functions of libraries."""
+    imports = [node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)]
+    return {alias.asname or alias.name.partition(".")[0] for node in imports for alias in node.names}
 
 
 def _is_user_function(
-    ctx: Lowering, node: ast.expr, names: Namespace, env: dict[str, Operand], local: frozenset[str], nested: set[str]
+    ctx: Lowering, node: ast.expr, names: Namespace, env: dict[str, Operand], local: frozenset[str], imported: set[str]
 ) -> bool:
     """Whether a callee is, as far as the text shows, a Python function."""
     match node:
         case ast.Lambda():
             return True
         case ast.Name(id=name):
+            if name == LOCAL:
+                return False
             if name in local and name not in env:
-                return name in nested
+                return name not in imported  # whatever is called: a function that was given a name here
             operand = env.get(name) if name in local else ctx.inputs.lookup(names, name)
             return isinstance(operand, Function) or (isinstance(operand, Static) and is_python_function(operand.value))
         case ast.Attribute(value=ast.Name(id=owner), attr=attr):

@@ -14,34 +14,44 @@ from typing import Any
 
 import numpy as np
 
-from weft.frontend.branches import choose, split
+from weft.frontend.branches import split
 from weft.frontend.callees import Callee, activate, bind_arguments, find_callee, is_python_function
 from weft.frontend.classes import made_fields, makes_plainly, named_fields
 from weft.frontend.context import Activation, LoopFrame, Lowering
-from weft.frontend.expressions import binary, condition, lower_expression
+from weft.frontend.cutting import is_local_name
+from weft.frontend.expressions import lower_expression
+from weft.frontend.growing import as_array
+from weft.frontend.heap import contents, is_object, kept, new_number, resolved
 from weft.frontend.inputs import static_operand
 from weft.frontend.iteration import length, range_call
 from weft.frontend.liveness import statement_at
+from weft.frontend.objects import call_method, fixed_items
+from weft.frontend.python_calls import python_call
 from weft.ir.exprs import index
 from weft.ir.nodes import Carry, Region, While
-from weft.numpy_rules.registry import RuleEntry, rule_for, rule_named
+from weft.numpy_rules.registry import Rule, RuleEntry, rule_for, rule_named, typed_rule
 from weft.numpy_rules.scalars import as_index
 from weft.numpy_rules.values import (
     Array,
+    Dict,
     Foreign,
     Function,
+    Growing,
     Instance,
     Iteration,
     Made,
-    Mapping,
     Method,
     Never,
     Operand,
     Range,
+    Ref,
     Scalar,
+    Slice,
     Static,
     Tuple,
+    Unbound,
 )
+from weft.support.errors import CompileError
 from weft.support.loops import prange
 
 _MAX_DEPTH = 16
@@ -50,32 +60,41 @@ RESULT = "@return"
 
 def lower_call(ctx: Lowering, node: ast.Call) -> Operand:
     """A call in an expression."""
+    if is_local_name(node):
+        return _local(ctx, node)
     callee = lower_expression(ctx, node.func)
     args, keywords = _arguments(ctx, node)
     return split(ctx, callee, lambda item: _call(ctx, node, item, args, keywords))
+
+
+def _local(ctx: Lowering, node: ast.Call) -> Operand:
+    """What a local name is bound to, if anything: how a piece of a cut function gives it."""
+    (name,) = node.args
+    assert isinstance(name, ast.Constant)
+    return ctx.env.get(str(name.value), Unbound())
 
 
 def _arguments(ctx: Lowering, node: ast.Call) -> tuple[list[Operand], dict[str, Operand]]:
     args: list[Operand] = []
     for arg in node.args:
         if isinstance(arg, ast.Starred):
-            inner = lower_expression(ctx, arg.value)
-            if isinstance(inner, Mapping):
-                inner = Tuple(tuple(Static(key) for key in inner.keys))
-            if not isinstance(inner, Tuple):
-                raise ctx.error(arg, "E150", "only tuples of known length can be unpacked into a call")
-            args += inner.items
+            inner = fixed_items(ctx, lower_expression(ctx, arg.value))
+            if inner is None:
+                raise ctx.error(arg, "E150", "only what has a known length can be unpacked into a call")
+            args += inner
         else:
             args.append(lower_expression(ctx, arg))
     keywords: dict[str, Operand] = {}
     for keyword in node.keywords:
-        value = lower_expression(ctx, keyword.value)
-        if keyword.arg is not None:
-            keywords[keyword.arg] = value
-        elif not isinstance(value, Mapping) or keywords.keys() & set(value.keys):
-            raise ctx.error(keyword.value, "E151", "'**' in a call is compiled for dicts with known keys only")
-        else:
-            keywords.update(zip(value.keys, value.items, strict=True))
+        if keyword.arg is None:
+            inner = contents(ctx, lower_expression(ctx, keyword.value))
+            if not isinstance(inner, Dict) or not all(isinstance(key, str) for key in inner.keys):
+                raise ctx.error(keyword.value, "E151", "'**' is compiled for dicts with known keys only")
+            if keywords.keys() & set(inner.keys):
+                raise ctx.error(keyword.value, "E151", "a keyword is given twice")
+            keywords.update(zip(inner.keys, inner.items, strict=True))
+            continue
+        keywords[keyword.arg] = lower_expression(ctx, keyword.value)
     return args, keywords
 
 
@@ -86,6 +105,10 @@ def _call(ctx: Lowering, node: ast.Call, callee: Operand, args: list[Operand], k
         case Static(value=value):
             return _call_static(ctx, node, value, args, keywords)
         case Method(owner=owner, name=name):
+            if isinstance(owner, Ref | Tuple | Dict) or (isinstance(owner, Static) and isinstance(owner.value, str)):
+                result = None if keywords else call_method(ctx, owner, name, args)
+                if result is not None:
+                    return result
             return split(ctx, owner, lambda item: _call_method(ctx, node, item, name, args, keywords))
         case Function() | Instance():
             raise ctx.error(node, "E152", "this call is not compiled here", "give its result a name of its own first")
@@ -96,12 +119,18 @@ def _call(ctx: Lowering, node: ast.Call, callee: Operand, args: list[Operand], k
 def _call_static(
     ctx: Lowering, node: ast.Call, target: Any, args: list[Operand], keywords: dict[str, Operand]
 ) -> Operand:
+    if target is slice and 1 <= len(args) <= 3 and not keywords:
+        none = Static(None)
+        return Slice(none, args[0], none) if len(args) == 1 else Slice(*args, *[none] * (3 - len(args)))
     special = _iteration_call(ctx, target, args, keywords)
     if special is not None:
         return special
     args = _converted(ctx, target, args, keywords)
     if target is np.from_dlpack and len(args) == 1 and isinstance(args[0], Array) and not keywords:
         return args[0]
+    special = python_call(ctx, target, args, keywords)
+    if special is not None:
+        return special
     entry = rule_for(target)
     if entry is not None:
         return apply_rule(ctx, node, entry, args, keywords)
@@ -148,7 +177,9 @@ def _made(ctx: Lowering, cls: Any, args: list[Operand], keywords: dict[str, Oper
     if len(given) < len(fields):
         return ctx.build.leave("a field of the class has no value")
     items = tuple(given[name] for name in fields)
-    return Tuple(items, cls=cls) if is_tuple else Made(cls, fields, items, ctx.build.new_id())
+    if is_tuple:
+        return Tuple(items, cls=cls)
+    return Made(cls, fields, tuple(kept(ctx, item) for item in items), new_number(ctx))
 
 
 def _default(ctx: Lowering, name: str, value: Any) -> Operand:
@@ -179,25 +210,12 @@ def _iteration_call(ctx: Lowering, target: Any, args: list[Operand], keywords: d
             return ctx.build.leave("an integer is required")
         return Iteration("enumerate", (args[0],), ctx.build.bounded(first))
     if target is zip and not keywords:
-        return Iteration("zip", tuple(args)) if args else Tuple(())
+        return Iteration("zip", tuple(args))
     if target is reversed and len(args) == 1:
-        if isinstance(args[0], Tuple):
-            return Tuple(args[0].items[::-1])
         return Iteration("reversed", (args[0],))
     if target is len and len(args) == 1 and isinstance(args[0], Range):
         return Scalar(length(ctx, args[0]))
-    if target in (min, max) and len(args) > 1 and not keywords:
-        return _extreme(ctx, "less" if target is min else "greater", args)
     return None
-
-
-def _extreme(ctx: Lowering, comparison: str, args: list[Operand]) -> Operand:
-    """`min` and `max` of several operands: one of them, the first among equals, whatever their types."""
-    best = args[0]
-    for operand in args[1:]:
-        better = condition(ctx, binary(ctx, comparison, operand, best))
-        best = choose(ctx, better, lambda new=operand: new, lambda old=best: old)
-    return best
 
 
 def apply_rule(
@@ -205,28 +223,58 @@ def apply_rule(
 ) -> Operand:
     """Bind the operands to the rule's parameters and apply it, once per alternative of a choice."""
     signature = inspect.signature(entry.lower)
+    other = typed_rule(entry)
+    lower, otherwise = entry.lower, other and other.lower
     try:
         signature.bind(ctx.build, *args, **keywords)
     except TypeError as problem:
+        lower = otherwise
         known = ", ".join(list(signature.parameters)[1:])
         unknown = next((name for name in keywords if name not in signature.parameters), None)
         what = f"keyword '{unknown}'" if unknown else "this form"
-        raise ctx.error(node, "E115", f"{what} of {entry.name} is not compiled", f"compiled: ({known})") from problem
+        if lower is None:
+            words = f"{what} of {entry.name} is not compiled"
+            raise ctx.error(node, "E115", words, f"compiled: ({known})") from problem
 
     def apply(position: int, done: list[Operand]) -> Operand:
         if position == len(values):
-            return entry.lower(ctx.build, *done[: len(args)], **dict(zip(keywords, done[len(args) :], strict=True)))
+            named = dict(zip(keywords, done[len(args) :], strict=True))
+            return _lowered(ctx, lower, otherwise, done[: len(args)], named)
         return split(ctx, values[position], lambda item: apply(position + 1, [*done, item]))
 
-    values = [*args, *keywords.values()]
+    values = [_looked_at(ctx, entry, value) for value in (*args, *keywords.values())]
     return apply(0, [])
+
+
+def _lowered(
+    ctx: Lowering, lower: Rule, otherwise: Rule | None, args: list[Operand], keywords: dict[str, Operand]
+) -> Operand:
+    """Apply a rule; what it refuses is left to the other one, if there is one."""
+    if otherwise is None or lower is otherwise:
+        return lower(ctx.build, *args, **keywords)
+    try:
+        with ctx.build.attempt():
+            return lower(ctx.build, *args, **keywords)
+    except CompileError as refusal:
+        try:
+            return otherwise(ctx.build, *args, **keywords)
+        except CompileError:
+            raise refusal from None
+
+
+def _looked_at(ctx: Lowering, entry: RuleEntry, operand: Operand) -> Operand:
+    """An operand as a rule takes it: lists without identity, those of any length as NumPy makes arrays of them."""
+    plain = resolved(ctx, operand)
+    if not isinstance(plain, Growing):
+        return plain
+    if not entry.name.startswith(("numpy.", "ndarray.")):
+        raise ctx.build.error("E116", f"{entry.name} of a list of any length is not compiled", "make it an array")
+    return as_array(ctx, plain)
 
 
 def _call_method(
     ctx: Lowering, node: ast.Call, owner: Operand, name: str, args: list[Operand], keywords: dict[str, Operand]
 ) -> Operand:
-    if isinstance(owner, Mapping) and not keywords:
-        return _mapping_method(ctx, node, owner, name, args)
     if isinstance(owner, Tuple) and owner.cls is not None and name == "_replace" and not args:
         fields = named_fields(owner.cls) or ()
         if not keywords.keys() - set(fields):
@@ -240,24 +288,6 @@ def _call_method(
     return apply_rule(ctx, node, entry, [owner, *args], keywords)
 
 
-def _mapping_method(ctx: Lowering, node: ast.Call, owner: Mapping, name: str, args: list[Operand]) -> Operand:
-    """What can be asked of a dict without changing it."""
-    keys: tuple[Operand, ...] = tuple(Static(key) for key in owner.keys)
-    match name, args:
-        case "get", [Static(value=key), *rest] if len(rest) <= 1:
-            if key in owner.keys:
-                return owner.items[owner.keys.index(key)]
-            return rest[0] if rest else Static(None)
-        case "keys", []:
-            return Iteration("view", (Tuple(keys),))
-        case "values", []:
-            return Iteration("view", (Tuple(owner.items),))
-        case "items", []:
-            return Iteration("view", (Tuple(tuple(Tuple(pair) for pair in zip(keys, owner.items, strict=True))),))
-        case _:
-            raise ctx.error(node.func, "E116", f"method '{name}' of a dict is not compiled", "pass what it holds")
-
-
 # ---- inlining -------------------------------------------------------------------------------------------------------
 
 
@@ -268,6 +298,8 @@ def is_inlined_call(ctx: Lowering, node: ast.expr) -> bool:
 
 def lower_inlined(ctx: Lowering, node: ast.Call) -> Operand:
     """The call of a Python function, lowered in place."""
+    if is_local_name(node):
+        return _local(ctx, node)
     with ctx.at(node):
         operand = lower_expression(ctx, node.func)
         if isinstance(operand, Static) and not is_python_function(operand.value):
@@ -288,10 +320,11 @@ def lower_inlined(ctx: Lowering, node: ast.Call) -> Operand:
 
 def _inline(ctx: Lowering, callee: Callee, env: dict[str, Operand]) -> Operand:
     caller = ctx.activation
-    attributes = {key: operand for key, operand in caller.env.items() if _is_attribute(key)}
-    activation = activate(ctx, callee, {**env, **attributes})
-    statement = caller.after[caller.path] - _targets(caller)
-    caller.frame = ctx.frame(caller, statement)
+    given = {name: kept(ctx, operand) for name, operand in env.items()}
+    attributes = {key: operand for key, operand in caller.env.items() if _travels(key)}
+    activation = activate(ctx, callee, {**given, **attributes})
+    caller.waiting = caller.after[caller.path] - _targets(caller)
+    caller.frame = ctx.frame(caller, caller.waiting)
     ctx.activations.append(activation)
     try:
         result = _straight(ctx, activation) if _is_straight(activation.tree) else _looped(ctx, activation)
@@ -299,14 +332,15 @@ def _inline(ctx: Lowering, callee: Callee, env: dict[str, Operand]) -> Operand:
         ctx.activations.pop()
         caller.frame = None
     for key, operand in activation.env.items():
-        if _is_attribute(key):
+        if _travels(key):
             caller.env[key] = operand
     ctx.build.dirty = True
     return result
 
 
-def _is_attribute(key: str) -> bool:
-    return key.startswith("@") and key[1].isdigit()
+def _travels(key: str) -> bool:
+    """Whether a key stands for something all calls see: an attribute, or what is in a list or dict."""
+    return is_object(key) or (key.startswith("@") and key[1].isdigit())
 
 
 def _targets(caller: Activation) -> frozenset[str]:
@@ -348,7 +382,7 @@ def _looped(ctx: Lowering, activation: Activation) -> Operand:
     def make(carries: tuple[Carry, ...], region: Region) -> None:
         build.emit(While(carries=carries, body=region, id=build.new_id(), span=build.span))
 
-    names = [RESULT, *sorted(key for key in activation.env if _is_attribute(key))]
+    names = [RESULT, *sorted(key for key in activation.env if _travels(key))]
     lower_carried(ctx, names, body, make, is_call=True)
     return activation.env[RESULT]
 

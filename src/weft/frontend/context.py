@@ -9,23 +9,25 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from weft.frontend.continuation import rest_names
+from weft.frontend.heap import bundle_object, mentions, share_only_repeated
 from weft.frontend.inputs import Inputs, Namespace
 from weft.frontend.joins import Template
 from weft.frontend.liveness import Names, StatementPath, names_read
-from weft.ir.nodes import Bundle, Choice, Constant, Missing, Pack, Site, SiteFrame, SlotObject
+from weft.ir.nodes import Bundle, Choice, Constant, Listed, Missing, Pack, Site, SiteFrame, SlotObject
 from weft.numpy_rules.builder import Builder
 from weft.numpy_rules.values import (
     Array,
+    Dict,
     Either,
-    Foreign,
     Function,
-    Instance,
+    Growing,
     Made,
     Never,
     Operand,
+    Ref,
     Scalar,
     Static,
     Tuple,
@@ -35,6 +37,7 @@ from weft.support.abi import FunctionRef
 from weft.support.errors import CompileError
 from weft.support.spans import Located, Span
 
+_COMPARED = (str, bytes, int)
 AGAIN = "def "  # in a frame, "def name@function:line:column": a nested function that is defined again
 
 
@@ -58,6 +61,7 @@ class Activation:
     path: StatementPath = ()
     rests: list[Callable[[], Bundle]] = field(default_factory=list[Callable[[], Bundle]])
     frame: SiteFrame | None = None  # while it waits for a call: the statement and what is live after it
+    waiting: Names = frozenset()  # then: those names
 
 
 @dataclass(slots=True)
@@ -71,6 +75,9 @@ class LoopFrame:
     whole: LoopFrame | None = None  # the outermost loop of the statement, where it is this one in several
     exits: list[dict[str, Operand]] = field(default_factory=list[dict[str, Operand]])
     breaks: int = 0
+    live: Names = frozenset()  # the names that something reads before or after it
+    known: Names = frozenset()  # keys of the lists and dicts there were before it
+    once: bool = False  # runs once: an iteration of a loop that was unrolled, or all of them; left by breaks only
 
 
 class Lowering:
@@ -85,6 +92,10 @@ class Lowering:
         self.loops: list[LoopFrame] = []
         self.functions: list[FunctionRef] = []
         self.sites = 0
+        self.objects = 0  # lists and dicts made so far
+        self.short_loops = 0  # loops being lowered that can be written out instead
+        self.locked: list[int] = []  # lists that a loop runs over: they keep their length
+        self.copies = 1  # of the statement being lowered, in loops that are written out
 
     @property
     def activation(self) -> Activation:
@@ -125,7 +136,8 @@ class Lowering:
         saved = (build.site, build.site_used, build.dirty, build.span)
         build.span = self.span_of(node)
         self.sites += 1
-        site = Site(self.sites, self._frames(), self.writebacks(), build.span)
+        frames, writebacks = self._left()
+        site = Site(self.sites, frames, writebacks, build.span)
         build.site, build.site_used, build.dirty = site, False, False
         nodes = build.scope.nodes
         nodes.append(site)
@@ -137,11 +149,22 @@ class Lowering:
                 del nodes[position]
             build.site, build.site_used, build.dirty, build.span = saved
 
-    def _frames(self) -> tuple[SiteFrame, ...]:
-        waiting = [outer.frame for outer in self.activations[:-1]]
+    def _left(self) -> tuple[tuple[SiteFrame, ...], tuple[Bundle, ...]]:
+        """What a site shows: the frames and the attributes, with lists that stand in several places marked."""
         activation = self.activation
-        current = self.frame(activation, activation.before[activation.path])
-        return (*(frame for frame in waiting if frame is not None), current)
+        frames = [self._waiting(outer) for outer in self.activations[:-1] if outer.frame is not None]
+        frames.append(self.frame(activation, activation.before[activation.path]))
+        writebacks = self.writebacks()
+        shared = iter(share_only_repeated((*(value for frame in frames for value in frame.values), *writebacks)))
+        marked = [replace(frame, values=tuple(next(shared) for _ in frame.values)) for frame in frames]
+        return tuple(marked), tuple(shared)
+
+    def _waiting(self, outer: Activation) -> SiteFrame:
+        """The frame of a caller: as it was at the call, but for the lists, which the call may have changed."""
+        assert outer.frame is not None
+        if not any(mentions(operand) for operand in outer.env.values()):
+            return outer.frame
+        return self.frame(outer, outer.waiting)
 
     def frame(self, activation: Activation, live: Names) -> SiteFrame:
         """The activation at its present statement with the given names."""
@@ -194,16 +217,14 @@ class Lowering:
         match operand:
             case Array(view=view):
                 return view
-            case Static(value=value, slot=slot) if slot < 0:
+            case Static(value=value):
                 return Constant(self.constant(value))
-            case Static(slot=slot) | Instance(slot=slot) | Foreign(slot=slot):
-                return SlotObject(slot)
-            case Tuple(items=items, is_list=is_list, cls=cls, number=number):
-                maker = -1 if cls is None else self.constant(cls)
-                return Pack(tuple(self.bundle(item, name) for item in items), is_list, maker, number)
-            case Made(items=items, cls=cls, number=number):
-                parts = tuple(self.bundle(item, name) for item in items)
-                return Pack(parts, maker=self.constant(cls), number=number)
+            case Tuple() | Dict() | Made():
+                return self._pack(operand, name)
+            case Growing(buffer=buffer, count=count, type=type_):
+                return Listed(replace(buffer.view, shape=(count,)), type_)
+            case Ref():
+                return bundle_object(self, operand, name)
             case Either(tag=tag, items=items):
                 return Choice(tag, tuple(self.bundle(item, name) for item in items))
             case Unbound() | Never():
@@ -212,10 +233,21 @@ class Lowering:
                 kind = type(operand).__name__.lower()
                 raise self.build.error("E230", f"a {kind} cannot be kept in a variable or returned here")
 
+    def _pack(self, operand: Tuple | Dict | Made, name: str) -> Pack:
+        items = tuple(self.bundle(item, name) for item in operand.items)
+        match operand:
+            case Tuple(is_list=is_list, cls=cls):
+                return Pack(items, is_list, cls=-1 if cls is None else self.constant(cls))
+            case Dict(keys=keys):
+                pairs = zip((Constant(self.constant(key)) for key in keys), items, strict=True)
+                return Pack(tuple(part for pair in pairs for part in pair), is_dict=True)
+            case Made(cls=cls, number=number):
+                return Pack(items, share=number, cls=self.constant(cls))
+
     def constant(self, value: object) -> int:
         """The number of a Python object among the program's constants."""
         for number, known in enumerate(self.build.ledger.constants):
-            if known is value or (type(known) is type(value) and isinstance(value, str | bytes) and known == value):
+            if known is value or (type(known) is type(value) and isinstance(value, _COMPARED) and known == value):
                 return number
         self.build.ledger.constants.append(value)
         return len(self.build.ledger.constants) - 1

@@ -35,16 +35,17 @@ import ast
 import copy
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import chain
 from math import prod
 from types import CellType, CodeType, FunctionType
 from typing import Any, Final, TypeAlias, cast, final
 
-from weft.frontend.liveness import StatementPath, blocks, local_names, own_nodes, statement_at
+from weft.frontend.liveness import StatementPath, blocks, is_errstate, local_names, own_nodes, statement_at
 
 # ("range", start, stop, step)         what is left of a range
 # ("items", obj, first, count, step)   obj[first + j * step] for j < count
+# ("list", obj, first)                 a list from a position on, which may grow meanwhile
 # ("enumerate", first_number, rest)    pairs, numbered from first_number
 # ("zip", rest, ...)                   tuples
 # ("map", ((lo, hi, step), ...), next) weft.map from the flat (row-major) position `next`; plain ints for one range
@@ -78,6 +79,10 @@ def iterate(rest: Rest) -> Iterator[Any]:
     match rest:
         case ("range", start, stop, step):
             return iter(range(start, stop, step))
+        case ("list", obj, first):
+            items = iter(obj)
+            items.__setstate__(first)
+            return items
         case ("items", obj, first, count, step):
             return (obj[first + number * step] for number in range(count))
         case ("enumerate", first_number, inner):
@@ -128,7 +133,8 @@ def build_continuation(
     """A function with parameters `names` that runs `tree` from the statement at `path` on.
 
     `names` include `rest_names(tree, path)`. A name whose value is `UNBOUND` has no value; a local name that is not
-    among them has none yet. With `after_call` the statement has made its call, and a last parameter is what it gave.
+    among them has none yet. With `after_call` the statement's call is under way, and a last parameter is a function that
+    does the rest of it: it runs inside the `with` and `try` statements around, like the call itself.
     `prelude` comes first: definitions of nested functions, which are made again rather than handed over.
     Raises ValueError where the function or the statements on the path cannot be resumed.
     """
@@ -177,13 +183,13 @@ def _continuation_code(
 def run_frames(frames: Sequence[tuple[Callable[..., Any], Sequence[Any]]]) -> Any:
     """Run continuations with their values, given from the outermost call to the innermost; the outermost's result.
 
-    All but the last were built with `after_call`: each gets the result of the one after it as its last argument.
+    All but the last were built with `after_call`: each gets the one after it as its last argument.
     """
     *callers, (innermost, values) = frames
-    result = innermost(*values)
+    call = partial(innermost, *values)
     for continuation, values in reversed(callers):
-        result = continuation(*values, result)
-    return result
+        call = partial(continuation, *values, call)
+    return call()
 
 
 def _check(tree: ast.FunctionDef, path: StatementPath, names: tuple[str, ...]) -> None:
@@ -204,7 +210,8 @@ def _check(tree: ast.FunctionDef, path: StatementPath, names: tuple[str, ...]) -
                 pass
     for end in range(1, len(path) - 1, 2):
         stmt = statement_at(tree, path[:end])
-        if not isinstance(stmt, (ast.If, ast.For, ast.While)):
+        is_known = isinstance(stmt, ast.With) and is_errstate(stmt)
+        if not is_known and not isinstance(stmt, (ast.If, ast.For, ast.While, ast.Try)):
             raise ValueError(f"a {type(stmt).__name__.lower()} statement cannot be entered in the middle")
     missing = set(rest_names(tree, path)) - set(names)
     if missing:
@@ -249,14 +256,36 @@ class _Resumption:
             return _resumed_for(stmt, self.block(inner, path[1:], loops + 1, fors + 1), loops, fors)
         if isinstance(stmt, ast.While) and is_body:
             return _resumed_while(stmt, self.block(inner, path[1:], loops + 1, fors), loops)
-        return self.block(inner, path[1:], loops, fors)
+        partial = self.block(inner, path[1:], loops, fors)
+        if isinstance(stmt, ast.With):
+            return [_with_body(stmt, partial)]
+        if isinstance(stmt, ast.Try):
+            return _resumed_try(stmt, path[0], partial)
+        return partial
+
+
+def _with_body(stmt: ast.With | ast.Try, body: list[ast.stmt]) -> ast.stmt:
+    new = copy.copy(stmt)
+    new.body = body
+    return new
+
+
+def _resumed_try(stmt: ast.Try, part: int, partial: list[ast.stmt]) -> list[ast.stmt]:
+    """What is left of a `try` in its body, its `else`, or its `finally` when nothing was raised."""
+    if part == 0:
+        return [_with_body(stmt, partial)]
+    if part == 1 and stmt.finalbody:
+        rest = copy.copy(stmt)
+        rest.handlers, rest.orelse = [], []
+        return [_with_body(rest, partial)]
+    return partial
 
 
 def _after_call(stmt: ast.stmt) -> list[ast.stmt]:
-    value = ast.Name(_VALUE, ast.Load())
+    value = ast.Call(ast.Name(_VALUE, ast.Load()), [], [])
     match stmt:
         case ast.Expr(value=ast.Call()):
-            return []
+            return [ast.copy_location(ast.Expr(value), stmt)]
         case ast.Assign(value=ast.Call()) | ast.AnnAssign(value=ast.Call()) | ast.Return(value=ast.Call()):
             new = copy.copy(stmt)
             new.value = ast.copy_location(value, stmt.value or stmt)

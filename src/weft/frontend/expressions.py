@@ -6,24 +6,44 @@ import ast
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from weft.frontend.attributes import attribute, call_rule
 from weft.frontend.branches import bound, choose, split
 from weft.frontend.context import Lowering
+from weft.frontend.growing import read_item as read_list_item
+from weft.frontend.heap import contents, kept, resolved
+from weft.frontend.objects import (
+    constant_key,
+    constant_of,
+    dict_item,
+    fixed_items,
+    is_constant_int,
+    position_of,
+    sequence_item,
+    slice_of,
+    static_int,
+)
 from weft.ir.dtypes import NP_BOOL, PY_BOOL, PY_COMPLEX, PY_FLOAT, DType, ScalarType
-from weft.ir.exprs import Const, Expr, const, index, op, python_const
-from weft.numpy_rules.builder import NeedStatic
+from weft.ir.exprs import Const, Expr, Index, const, index, op, python_const
+from weft.numpy_rules.arrays import from_nested
 from weft.numpy_rules.classes import class_of
 from weft.numpy_rules.elementwise import apply_ufunc
-from weft.numpy_rules.indexing import index_view
-from weft.numpy_rules.scalars import is_python_scalar, negate, python_binary, python_unary, truth
+from weft.numpy_rules.flat import read_flat
+from weft.numpy_rules.gathering import read_item
+from weft.numpy_rules.scalars import int_expr, is_python_scalar, negate, python_binary, python_unary, truth
 from weft.numpy_rules.values import (
     Array,
+    Dict,
+    Either,
+    Flat,
     Function,
+    Growing,
     Instance,
-    Mapping,
     Never,
     Operand,
     Range,
+    Ref,
     Scalar,
     Slice,
     Static,
@@ -43,7 +63,7 @@ _COMPARE: dict[type[ast.cmpop], str] = {
 }  # fmt: skip
 NP_FLOAT64 = ScalarType(DType.FLOAT64)
 _KINDS: dict[type[ast.expr], str] = {
-    ast.JoinedStr: "f-strings", ast.Dict: "dicts", ast.Set: "sets", ast.ListComp: "list comprehensions",
+    ast.Set: "sets", ast.ListComp: "list comprehensions",
     ast.DictComp: "dict comprehensions", ast.SetComp: "set comprehensions", ast.GeneratorExp: "generator expressions",
     ast.Await: "coroutines", ast.Yield: "generators", ast.YieldFrom: "generators", ast.Starred: "starred expressions",
 }  # fmt: skip
@@ -107,6 +127,7 @@ def _binary(ctx: Lowering, node: ast.BinOp) -> Operand:
 
 def binary(ctx: Lowering, name: str, left: Operand, right: Operand) -> Operand:
     """`left name right` for operands of any kind."""
+    left, right = contents(ctx, left), contents(ctx, right)
     return split(ctx, left, lambda a: split(ctx, right, lambda b: _binary_plain(ctx, name, a, b)))
 
 
@@ -119,20 +140,56 @@ def _binary_plain(ctx: Lowering, name: str, left: Operand, right: Operand) -> Op
             return python_binary(ctx.build, name, left, right)
     if isinstance(left, Scalar | Array) and isinstance(right, Scalar | Array):
         return _numpy_binary(ctx, name, left, right)
-    if isinstance(left, Tuple) and isinstance(right, Tuple) and name == "add" and left.is_list == right.is_list:
-        return made_tuple(ctx, left.items + right.items, is_list=left.is_list)
-    if isinstance(left, Tuple) and isinstance(right, Tuple) and name in ("equal", "not_equal"):
-        return _equal_tuples(ctx, name, left, right)
+    if isinstance(left, Tuple) or isinstance(right, Tuple):
+        found = _sequence_binary(ctx, name, left, right)
+        if found is not None:
+            return found
+    if name in ("equal", "not_equal") and _never_equal(left, right):
+        return Scalar(const(name == "not_equal", PY_BOOL))
     if isinstance(left, Static) and isinstance(right, Static) and name in _PYTHON_OPERATORS:
         return _evaluated(ctx, lambda: _PYTHON_OPERATORS[name](left.value, right.value))
-    if isinstance(left, Tuple) and name == "multiply" and isinstance(right, Scalar):
-        count = right.expr
-        repeat = getattr(count, "constant", None)
-        if isinstance(repeat, int):
-            return made_tuple(ctx, left.items * repeat, is_list=left.is_list)
     kinds = [cls.__name__ if (cls := class_of(operand)) else "object" for operand in (left, right)]
     what = f"'{name}' of a {kinds[0]} and a {kinds[1]}"
     raise ctx.build.error("E102", f"{what} is not compiled", "use arrays and numbers")
+
+
+def _sequence_binary(ctx: Lowering, name: str, left: Operand, right: Operand) -> Operand | None:
+    """An operator with a tuple or list on one side at least; None where it is not one of theirs."""
+    match left, right:
+        case Tuple(), Tuple() if name == "add" and left.is_list == right.is_list:
+            return Tuple(left.items + right.items, left.is_list)
+        case Tuple(), Tuple() if name in ("equal", "not_equal"):
+            return _equal_tuples(ctx, name, left, right)
+        case (Tuple(), Scalar(expr=count)) | (Scalar(expr=count), Tuple()) if name == "multiply":
+            sequence = left if isinstance(left, Tuple) else right
+            repeat = getattr(count, "constant", None)
+            assert isinstance(sequence, Tuple)
+            if not isinstance(repeat, int):
+                return None
+            items = tuple(kept(ctx, item) for item in sequence.items) if repeat > 1 else sequence.items
+            return Tuple(items * repeat, sequence.is_list)
+        case Array(), Tuple():
+            return _binary_plain(ctx, name, left, _listed_array(ctx, right))
+        case Tuple(), Array():
+            return _binary_plain(ctx, name, _listed_array(ctx, left), right)
+        case _:
+            return None
+
+
+def _never_equal(left: Operand, right: Operand) -> bool:
+    """Whether one is a string or None and the other a number, list or tuple."""
+    if isinstance(right, Static):
+        left, right = right, left
+    if not (isinstance(left, Static) and (left.value is None or isinstance(left.value, str | bytes))):
+        return False
+    return isinstance(right, Tuple | Dict) or (isinstance(right, Scalar) and right.type.python)
+
+
+def _listed_array(ctx: Lowering, operand: Tuple) -> Operand:
+    """A list or tuple beside an array, which NumPy makes an array of."""
+    nested = resolved(ctx, operand)
+    assert isinstance(nested, Tuple)
+    return from_nested(ctx.build, nested, None)
 
 
 def _as_complex_sees(left: Scalar, right: Scalar) -> Scalar:
@@ -212,7 +269,7 @@ def _as_python_bool(expr: Expr) -> Expr:
 
 def condition(ctx: Lowering, operand: Operand) -> Expr:
     """The truth value of an operand."""
-    result = split(ctx, operand, lambda item: _truth(ctx, item))
+    result = split(ctx, contents(ctx, operand), lambda item: _truth(ctx, item))
     if isinstance(result, Scalar):
         return result.expr
     return const(False, NP_BOOL)  # every alternative has left
@@ -231,8 +288,10 @@ def _truth(ctx: Lowering, operand: Operand) -> Operand:
             return Scalar(_plain_bool(truth(ctx.build, Scalar(element))))
         case Static(value=value):
             return Scalar(const(bool(value), NP_BOOL))
-        case Tuple(items=items) | Mapping(items=items):
+        case Tuple(items=items) | Dict(items=items):
             return Scalar(const(bool(items), NP_BOOL))
+        case Growing(count=count):
+            return Scalar(op("greater", (count, index(0)), NP_BOOL))
         case Function() | Instance() if not hasattr(getattr(operand, "cls", None), "__bool__"):
             return Scalar(const(True, NP_BOOL))
         case Never():
@@ -284,7 +343,8 @@ def _compare_one(ctx: Lowering, operator: ast.cmpop, left: Operand, right: Opera
             wanted = isinstance(operator, ast.Is)
             return same if wanted else _inverted(ctx, same)
         case ast.In() | ast.NotIn():
-            found = split(ctx, left, lambda a: _contained(ctx, a, right))
+            held = contents(ctx, right)
+            found = split(ctx, left, lambda a: split(ctx, held, lambda b: _contained(ctx, a, b)))
             return found if isinstance(operator, ast.In) else _inverted(ctx, found)
         case _:
             return binary(ctx, _COMPARE[type(operator)], left, right)
@@ -295,6 +355,8 @@ def _inverted(ctx: Lowering, operand: Operand) -> Operand:
 
 
 def _identical(ctx: Lowering, left: Operand, right: Operand) -> Operand:
+    if isinstance(left, Ref) and isinstance(right, Ref):
+        return Scalar(const(left == right, PY_BOOL))
     if isinstance(left, Static) and isinstance(right, Static):
         return Scalar(const(left.value is right.value, PY_BOOL))
     if isinstance(left, Static) or isinstance(right, Static):
@@ -305,12 +367,13 @@ def _identical(ctx: Lowering, left: Operand, right: Operand) -> Operand:
 def _contained(ctx: Lowering, item: Operand, container: Operand) -> Operand:
     if isinstance(container, Static) and isinstance(item, Static):
         return _evaluated(ctx, lambda: item.value in container.value)
-    if isinstance(container, Mapping) and isinstance(item, Static):
-        return _evaluated(ctx, lambda: item.value in container.keys)
-    if not isinstance(container, Tuple):
-        raise ctx.build.error("E106", "'in' is compiled for tuples only")
+    if isinstance(container, Dict):
+        return Scalar(const(position_of(ctx, container, item) is not None, PY_BOOL))
+    members = fixed_items(ctx, container, ranges=False)
+    if members is None:
+        raise ctx.build.error("E106", "'in' is compiled for tuples, lists and dicts only")
     result: Operand = Scalar(const(False, PY_BOOL))
-    for member in reversed(container.items):
+    for member in reversed(members):
         if isinstance(item, Static) != isinstance(member, Static):
             continue
         if item == member:  # Python asks for identity first, which matters for NaN
@@ -331,18 +394,44 @@ def _tuple(ctx: Lowering, node: ast.Tuple | ast.List) -> Operand:
     items: list[Operand] = []
     for elt in node.elts:
         if isinstance(elt, ast.Starred):
-            inner = lower_expression(ctx, elt.value)
-            if not isinstance(inner, Tuple):
-                raise ctx.error(elt, "E107", "only tuples can be unpacked here")
-            items += inner.items
+            inner = fixed_items(ctx, lower_expression(ctx, elt.value))
+            if inner is None:
+                raise ctx.error(elt, "E107", "only what has a known length can be unpacked here")
+            items += inner
         else:
             items.append(lower_expression(ctx, elt))
-    return made_tuple(ctx, tuple(items), is_list=isinstance(node, ast.List))
+    return Tuple(tuple(items), isinstance(node, ast.List))
 
 
-def made_tuple(ctx: Lowering, items: tuple[Operand, ...], *, is_list: bool) -> Tuple:
-    """A new tuple or list."""
-    return Tuple(items, is_list, number=ctx.build.new_id() if is_list else 0)
+def _dict(ctx: Lowering, node: ast.Dict) -> Operand:
+    found: dict[Any, Operand] = {}
+    for key, value in zip(node.keys, node.values, strict=True):
+        if key is None:
+            inner = contents(ctx, lower_expression(ctx, value))
+            if not isinstance(inner, Dict):
+                raise ctx.error(value, "E107", "only a dict with known keys can be unpacked here")
+            found.update(zip(inner.keys, inner.items, strict=True))
+        else:
+            name = constant_key(ctx, lower_expression(ctx, key))
+            found[name] = lower_expression(ctx, value)
+    return Dict(tuple(found), tuple(found.values()))
+
+
+def _text(ctx: Lowering, node: ast.JoinedStr) -> Operand:
+    """An f-string of what is known now."""
+    parts: list[str] = []
+    for value in node.values:
+        if isinstance(value, ast.Constant):
+            parts.append(str(value.value))
+            continue
+        assert isinstance(value, ast.FormattedValue)
+        known, shown = constant_of(ctx, lower_expression(ctx, value.value))
+        spec = _text(ctx, value.format_spec) if isinstance(value.format_spec, ast.JoinedStr) else Static("")
+        if not known or not isinstance(spec, Static):
+            raise ctx.error(node, "E100", "f-strings of values are not compiled", "move it out of the program")
+        shown = {-1: lambda x: x, 115: str, 114: repr, 97: ascii}[value.conversion](shown)
+        parts.append(format(shown, spec.value))
+    return Static("".join(parts))
 
 
 def _slice(ctx: Lowering, node: ast.Slice) -> Operand:
@@ -355,68 +444,73 @@ def _slice(ctx: Lowering, node: ast.Slice) -> Operand:
 def _subscript(ctx: Lowering, node: ast.Subscript) -> Operand:
     owner = lower_expression(ctx, node.value)
     key = lower_expression(ctx, node.slice)
-    return split(ctx, owner, lambda item: split(ctx, key, lambda k: subscript(ctx, item, k)))
+    return split(ctx, owner, lambda item: split_key(ctx, key, lambda k: subscript(ctx, item, k)))
+
+
+def split_key(ctx: Lowering, key: Operand, then: Callable[[Operand], Operand]) -> Operand:
+    """`then(key)` for every alternative of the choices in a key; integers of several types are one integer."""
+    if isinstance(key, Either):
+        whole = _one_integer(ctx, key)
+        return split(ctx, key, then) if whole is None else then(whole)
+    if not isinstance(key, Tuple) or not any(isinstance(item, Either) for item in key.items):
+        return then(key)
+
+    def rest(done: tuple[Operand, ...]) -> Operand:
+        if len(done) == len(key.items):
+            return then(Tuple(done, key.is_list))
+        return split_key(ctx, key.items[len(done)], lambda item: rest((*done, item)))
+
+    return rest(())
+
+
+def _one_integer(ctx: Lowering, either: Either) -> Scalar | None:
+    """A choice of Python and NumPy integers as an index; None if there is something else among them."""
+    chosen: Index | None = None
+    for number, item in reversed(list(enumerate(either.items))):
+        if not isinstance(item, Scalar) or item.type.dtype.kind not in "iu" or item.type.dtype is DType.UINT64:
+            return None
+        part = int_expr(ctx.build, item.expr)
+        if chosen is not None:
+            part = ctx.build.let_index(ctx.build.select_index(either.tag, number, part, chosen), "i")
+        chosen = part
+    return None if chosen is None else Scalar(chosen)
 
 
 def subscript(ctx: Lowering, owner: Operand, key: Operand) -> Operand:
     """`owner[key]`."""
+    held = contents(ctx, owner)
+    return split(ctx, held, lambda item: split(ctx, key, lambda k: _subscript_plain(ctx, item, k)))
+
+
+def _subscript_plain(ctx: Lowering, owner: Operand, key: Operand) -> Operand:
     from weft.frontend.iteration import is_weft_map, map_domain
 
     match owner:
         case Array():
-            view, scalar = index_view(ctx.build, owner, key)
-            if scalar:
-                return Scalar(ctx.build.read(view, (), owner.dtype))
-            return owner.viewed(view)
+            return read_item(ctx.build, owner, resolved(ctx, key))
+        case Flat():
+            return read_flat(ctx.build, owner, resolved(ctx, key))
         case Tuple():
-            return _tuple_item(ctx, owner, key)
-        case Mapping():
-            return _mapping_item(ctx, owner, key)
+            return sequence_item(ctx, owner, key)
+        case Dict():
+            return dict_item(ctx, owner, key)
+        case Growing():
+            return read_list_item(ctx, owner, key)
         case Static(value=value) if is_weft_map(value):
             return map_domain(ctx, key)
+        case Static(value=value) if value is np.s_:
+            return key
         case Never():
             return owner
         case Static(value=value) if isinstance(key, Static):
             return _evaluated(ctx, lambda: value[key.value])
+        case Static(value=str(text)) if is_constant_int(key):
+            return _evaluated(ctx, lambda: text[static_int(ctx, key) or 0])
+        case Static(value=str(text)) if isinstance(key, Slice):
+            cut = slice_of(ctx, key)
+            return _evaluated(ctx, lambda: text[cut])  # type: ignore[index]
         case _:
             raise ctx.build.error("E108", "this object cannot be indexed in compiled code", "use an array or a tuple")
-
-
-def _tuple_item(ctx: Lowering, owner: Tuple, key: Operand) -> Operand:
-    if isinstance(key, Slice):
-        bounds = [static_int_or_none(ctx, part) for part in (key.start, key.stop, key.step)]
-        if bounds[2] == 0:
-            return ctx.build.leave("slice step cannot be zero")
-        return made_tuple(ctx, owner.items[slice(*bounds)], is_list=owner.is_list)
-    position = static_int_or_none(ctx, key)
-    if position is None:
-        raise ctx.build.error("E109", "a tuple is indexed with constants only", "use an array")
-    if not -len(owner.items) <= position < len(owner.items):
-        return ctx.build.leave("tuple index out of range")
-    return owner.items[position]
-
-
-def _mapping_item(ctx: Lowering, owner: Mapping, key: Operand) -> Operand:
-    if not isinstance(key, Static):
-        raise ctx.build.error("E109", "a dict is indexed with constant strings only", "use an array")
-    if key.value not in owner.keys:
-        return ctx.build.leave("the dict has no such key")
-    return owner.items[owner.keys.index(key.value)]
-
-
-def static_int_or_none(ctx: Lowering, operand: Operand) -> int | None:
-    """A constant int, or None for None; arguments are then specialised by value."""
-    if isinstance(operand, Static) and operand.value is None:
-        return None
-    if isinstance(operand, Scalar):
-        constant = getattr(operand.expr, "constant", None)
-        if isinstance(constant, int):
-            return constant
-        for value in getattr(operand.expr, "values", ()):
-            slot = ctx.build.ledger.slot_of_value.get(value)
-            if slot is not None:
-                raise NeedStatic(slot)
-    raise ctx.build.error("E110", "this must be a constant", "pass it as an argument or write the number")
 
 
 def _attribute(ctx: Lowering, node: ast.Attribute) -> Operand:
@@ -434,7 +528,7 @@ def _walrus(ctx: Lowering, node: ast.NamedExpr) -> Operand:
     """`(name := value)`, where it is surely evaluated: in an arm of an expression the name would need a join."""
     if len(ctx.build.scopes) != ctx.activation.depth:
         raise ctx.error(node, "E117", "':=' is not compiled in a conditional part", "assign in a statement of its own")
-    operand = lower_expression(ctx, node.value)
+    operand = kept(ctx, lower_expression(ctx, node.value))
     ctx.env[node.target.id] = operand
     return operand
 
@@ -455,6 +549,8 @@ _EXPRESSIONS: dict[type[ast.expr], Callable[..., Operand]] = {
     ast.IfExp: _if_expression,
     ast.Tuple: _tuple,
     ast.List: _tuple,
+    ast.Dict: _dict,
+    ast.JoinedStr: _text,
     ast.Slice: _slice,
     ast.Subscript: _subscript,
     ast.Attribute: _attribute,

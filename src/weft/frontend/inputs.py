@@ -25,9 +25,9 @@ from weft.ir.nodes import Container, Layout, Storage, full_view
 from weft.numpy_rules.builder import Builder
 from weft.numpy_rules.values import (
     Array,
+    Dict,
     Foreign,
     Instance,
-    Mapping,
     Operand,
     Range,
     Scalar,
@@ -50,7 +50,7 @@ _STATIC_TYPES = (
 )  # fmt: skip
 _MAX_ITEMS = 128  # of a tuple, list or dict: each is a slot, checked on every call
 _ARRAY_PROTOCOLS = ("__array__", "__array_interface__", "__array_struct__", "__dlpack__", "__array_ufunc__")
-_TRUSTED_MODULES = ("numpy", "math", "cmath", "builtins", "operator", "scipy")
+TRUSTED_MODULES = ("numpy", "math", "cmath", "builtins", "operator", "scipy")
 
 
 def static_operand(value: Any) -> Operand:
@@ -74,6 +74,7 @@ class UnsupportedArgument(Exception):  # noqa: N818  (the driver turns it into a
     def __init__(self, slot: int, reason: str) -> None:
         super().__init__(reason)
         self.slot, self.reason = slot, reason
+        self.place: tuple[int, int] | None = None  # of the program's own statement that reads it
 
 
 class UnusualValue(Exception):  # noqa: N818  (no error: this one call runs in Python)
@@ -304,7 +305,7 @@ class Inputs:
         value = getattr(owner.value, name)
         if isinstance(owner.value, ModuleType | type) and owner.slot >= 0:
             home = owner.value.__name__ if isinstance(owner.value, ModuleType) else owner.value.__module__
-            if home.partition(".")[0] not in (*_TRUSTED_MODULES, "weft"):
+            if home.partition(".")[0] not in (*TRUSTED_MODULES, "weft"):
                 return self.add(Slot(SlotKind.ATTRIBUTE, owner.slot, name), value, name)
         return static_operand(value)
 
@@ -315,6 +316,8 @@ class Inputs:
 
     def slot_of(self, operand: Operand) -> int:
         """The slot whose very object an operand is; -1 if it is none (a view of it is not)."""
+        if isinstance(operand, Static | Tuple | Dict | Instance | Foreign) and operand.slot >= 0:
+            return operand.slot
         return next((number for number, known in enumerate(self.operands) if known is operand), -1)
 
     def need_writeback(self, key: str) -> None:
@@ -368,7 +371,7 @@ def _mapping_operand(inputs: Inputs, number: int, example: dict[str, Any], name:
         inputs.add(Slot(SlotKind.MAPPING, name=key, parent=number), value, f"{name}_{key}")
         for key, value in example.items()
     ]
-    return Mapping(tuple(example), tuple(values), number)
+    return Dict(tuple(example), tuple(values), number)
 
 
 def _bounds_operand(inputs: Inputs, number: int, example: slice[Any, Any, Any] | range, name: str) -> Operand:

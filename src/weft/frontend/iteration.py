@@ -9,12 +9,28 @@ Everything is reduced to a position k that counts 0, 1, 2, ..., except a plain r
 from __future__ import annotations
 
 from weft.frontend.context import Lowering
+from weft.frontend.growing import item_at
+from weft.frontend.heap import contents
+from weft.frontend.inputs import static_operand
 from weft.ir.dtypes import NP_BOOL, PY_INT
 from weft.ir.exprs import Index, const_index, op
 from weft.ir.nodes import Bundle, Constant, Pack
 from weft.numpy_rules.indexing import drop_axis
 from weft.numpy_rules.scalars import as_index
-from weft.numpy_rules.values import Array, Iteration, Operand, Range, Scalar, Slice, Static, Tuple
+from weft.numpy_rules.values import (
+    Array,
+    Dict,
+    Flat,
+    Growing,
+    Iteration,
+    Operand,
+    Range,
+    Ref,
+    Scalar,
+    Slice,
+    Static,
+    Tuple,
+)
 from weft.support.loops import MapDomain
 
 ZERO, ONE = const_index(0), const_index(1)
@@ -75,10 +91,14 @@ def length(ctx: Lowering, item: Operand) -> Index:
     match item:
         case Range(start=start, stop=stop, step=step):
             return _range_length(ctx, start, stop, step)
-        case Array() if item.rank > 0:
-            return item.shape[0]
-        case Tuple(items=items):
+        case (Array() as line) | Flat(line=Array() as line) if line.rank > 0:
+            return line.shape[0]
+        case Tuple(items=items) | Dict(items=items):
             return const_index(len(items))
+        case Ref():
+            return length(ctx, contents(ctx, item))
+        case Growing(count=count):
+            return count
         case Iteration(kind="map", items=items):
             total = ONE
             for part in items:
@@ -122,6 +142,8 @@ def element(ctx: Lowering, item: Operand, position: Index) -> Operand:
             if view.rank == 0:
                 return Scalar(ctx.build.read(view, (), item.dtype))
             return item.viewed(view)
+        case Flat(line=Array() as line):
+            return element(ctx, line, position)
         case Iteration(kind="zip", items=items):
             return Tuple(tuple(element(ctx, part, position) for part in items))
         case Iteration(kind="enumerate", items=(inner,), start=start):
@@ -130,6 +152,10 @@ def element(ctx: Lowering, item: Operand, position: Index) -> Operand:
             return element(ctx, inner, length(ctx, inner) - 1 - position)
         case Iteration(kind="map", items=items):
             return _map_point(ctx, items, position)
+        case Ref():
+            return element(ctx, contents(ctx, item), position)
+        case Growing():
+            return item_at(ctx, item, position)
         case Tuple(items=items) if position.constant is not None:
             return items[position.constant]
         case _:
@@ -154,8 +180,22 @@ def remaining(ctx: Lowering, item: Operand, position: Index) -> Bundle:
     match item:
         case Range(start=start, stop=stop, step=step):
             return _pack(ctx, "range", start + step * following, stop, step)
+        case Ref():
+            held = contents(ctx, item)
+            if isinstance(held, Dict):
+                return remaining(ctx, held, position)
+            return _pack(ctx, "list", ctx.bundle(item), following)
+        case Dict(keys=keys):
+            return remaining(ctx, Tuple(tuple(static_operand(key) for key in keys)), position)
+        case Static(value=str()):
+            count = len(item.value) - following
+            return _pack(ctx, "items", ctx.bundle(item), following, count, ONE)
+        case Iteration(kind="view", items=(inner,)):
+            return remaining(ctx, inner, position)
         case Array() | Tuple():
             return _pack(ctx, "items", ctx.bundle(item), following, length(ctx, item) - following, ONE)
+        case Flat(line=Array() as line):
+            return remaining(ctx, line, position)
         case Iteration(kind="zip", items=items):
             return _pack(ctx, "zip", *(remaining(ctx, part, position) for part in items))
         case Iteration(kind="enumerate", items=(inner,), start=start):

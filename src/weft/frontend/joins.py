@@ -15,15 +15,15 @@ containers), `passed` lists what one path hands over.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, TypeAlias
+from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 from weft.ir.dtypes import PY_INT, DType, ScalarType
 from weft.ir.exprs import Expr, Index, Value, const, const_index, index
 from weft.ir.nodes import NOTHING, Container, Layout, Storage, View, full_view
 from weft.numpy_rules.builder import Builder
 from weft.numpy_rules.memory_order import AxisOrder, axis_order
-from weft.numpy_rules.values import Array, Either, Made, Never, Operand, Scalar, Tuple
+from weft.numpy_rules.values import Array, Dict, Either, Growing, Made, Never, Operand, Scalar, Tuple
 
 MAX_ALTERNATIVES = 4
 _ONE = const_index(1)
@@ -58,11 +58,24 @@ class PassArray:
 
 @dataclass(frozen=True, slots=True)
 class PassTuple:
-    """A tuple or list, item by item."""
+    """A tuple, list or (with keys) dict, item by item; `cls` is the class of a named tuple."""
 
     items: tuple[Template, ...]
     is_list: bool
-    cls: Any = None  # of a named tuple
+    keys: tuple[object, ...] | None = None
+    cls: type | None = None
+
+    def operand(self, items: tuple[Operand, ...]) -> Operand:
+        """The operand of these items."""
+        return Tuple(items, self.is_list, self.cls) if self.keys is None else Dict(self.keys, items)
+
+
+@dataclass(frozen=True, slots=True)
+class PassGrowing:
+    """A list of any length: its buffer and how many elements are in it."""
+
+    buffer: PassArray
+    type: ScalarType
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +85,7 @@ class PassChoice:
     items: tuple[Template, ...]
 
 
-Template: TypeAlias = Same | PassScalar | PassArray | PassTuple | PassChoice
+Template: TypeAlias = Same | PassScalar | PassArray | PassTuple | PassGrowing | PassChoice
 
 
 class CannotJoin(Exception):  # noqa: N818  (turned into a CompileError by whoever knows the name)
@@ -118,11 +131,14 @@ def _merge_plain(build: Builder, left: Template, operand: Operand) -> Template:
         if order is not None:
             ones = tuple(a and b for a, b in zip(generic.ones, other.ones, strict=True))
             return PassArray(generic.dtype, ones, tuple(dict.fromkeys((*generic.sources, *other.sources))), order)
+    if isinstance(generic, PassGrowing) and isinstance(other, PassGrowing) and generic.type == other.type:
+        sources = tuple(dict.fromkeys((*generic.buffer.sources, *other.buffer.sources)))
+        return PassGrowing(replace(generic.buffer, sources=sources), generic.type)
     if isinstance(generic, PassScalar) and generic == other:
         return generic
-    if isinstance(generic, PassTuple) and isinstance(operand, Tuple) and _same_length(generic, operand):
+    if isinstance(generic, PassTuple) and isinstance(operand, Tuple | Dict) and _same_places(generic, operand):
         items = zip(generic.items, operand.items, strict=True)
-        return PassTuple(tuple(merge(build, a, b) for a, b in items), generic.is_list, generic.cls)
+        return replace(generic, items=tuple(merge(build, a, b) for a, b in items))
     return PassChoice((_settled(build, left), _settled(build, Same(operand))))
 
 
@@ -130,9 +146,22 @@ def _same_kind(left: PassArray, right: PassArray) -> bool:
     return left.dtype is right.dtype and len(left.ones) == len(right.ones)
 
 
-def _same_length(left: PassTuple, right: Tuple) -> bool:
-    fits = left.is_list == right.is_list and left.cls is right.cls and not (right.is_list and right.slot >= 0)
-    return fits and len(left.items) == len(right.items)
+def _same_places(left: PassTuple, right: Tuple | Dict) -> bool:
+    if _came_in(right):
+        return False
+    if isinstance(right, Dict):
+        return left.keys is not None and list(map(_typed, left.keys)) == list(map(_typed, right.keys))
+    kind = (left.is_list, left.cls, len(left.items))
+    return left.keys is None and kind == (right.is_list, right.cls, len(right.items))
+
+
+def _typed(key: object) -> tuple[type, object]:
+    return type(key), key
+
+
+def _came_in(operand: Tuple | Dict) -> bool:
+    """Whether it is the caller's own list or dict: another one would not be the same object."""
+    return operand.slot >= 0 and (isinstance(operand, Dict) or operand.is_list)
 
 
 def _generic(build: Builder, operand: Operand) -> Template:
@@ -145,10 +174,15 @@ def _generic(build: Builder, operand: Operand) -> Template:
         case Array():
             ones = tuple(extent is _ONE for extent in operand.shape)
             return PassArray(operand.dtype, ones, (operand.view.container,), axis_order(build, operand.view))
-        case Tuple(is_list=True, slot=slot) if slot >= 0:
-            return Same(operand)  # the caller's own list: another one would not be the same object
+        case Tuple() | Dict() if _came_in(operand):
+            return Same(operand)
         case Tuple(items=items, is_list=is_list, cls=cls):
-            return PassTuple(tuple(Same(item) for item in items), is_list, cls)
+            return PassTuple(tuple(Same(item) for item in items), is_list, cls=cls)
+        case Growing(buffer=buffer, type=type_):
+            held = PassArray(buffer.dtype, (False,), (buffer.view.container,), axis_order(build, buffer.view))
+            return PassGrowing(held, type_)
+        case Dict(keys=keys, items=items):
+            return PassTuple(tuple(Same(item) for item in items), is_list=False, keys=keys)
         case Made():
             raise CannotJoin
         case _:
@@ -158,10 +192,12 @@ def _generic(build: Builder, operand: Operand) -> Template:
 def settle(build: Builder, operand: Operand) -> Template:
     """The template that passes all of an operand that lives inside a region."""
     match operand:
-        case Tuple(slot=slot) if slot >= 0:
+        case Tuple(slot=slot) | Dict(slot=slot) if slot >= 0:
             return Same(operand)
         case Tuple(items=items, is_list=is_list, cls=cls):
-            return PassTuple(tuple(settle(build, item) for item in items), is_list, cls)
+            return PassTuple(tuple(settle(build, item) for item in items), is_list, cls=cls)
+        case Dict(keys=keys, items=items):
+            return PassTuple(tuple(settle(build, item) for item in items), is_list=False, keys=keys)
         case Either(items=items):
             return PassChoice(tuple(settle(build, item) for item in items))
         case _:
@@ -173,33 +209,19 @@ def _settled(build: Builder, template: Template) -> Template:
     return settle(build, template.operand) if isinstance(template, Same) else template
 
 
-def lists_in(operand: Operand) -> set[int]:
-    """The numbers of the lists that an operand is or holds."""
-    match operand:
-        case Tuple(items=items, is_list=is_list, number=number):
-            return {number if is_list else 0}.union(*(lists_in(item) for item in items)) - {0}
-        case Made(items=items) | Either(items=items):
-            return {0}.union(*(lists_in(item) for item in items)) - {0}
-        case _:
-            return set()
-
-
-def passes_lists(template: Template) -> bool:
-    """Whether a list is taken apart to be passed, and is another object below."""
-    match template:
-        case PassTuple(items=items, is_list=is_list):
-            return is_list or any(passes_lists(item) for item in items)
-        case PassChoice(items=items):
-            return any(passes_lists(item) for item in items)
-        case _:
-            return False
+def _kind(template: PassTuple) -> tuple[object, ...]:
+    return template.is_list, template.keys, template.cls
 
 
 def same_form(left: Template, right: Template) -> bool:
     """Whether two templates pass the same things; what an array may be does not matter."""
     match left, right:
+        case PassGrowing(), PassGrowing():
+            return left.type == right.type
         case PassArray(), PassArray():
             return left.dtype is right.dtype and left.ones == right.ones and left.order == right.order
+        case (PassTuple(), PassTuple()) if _kind(left) != _kind(right):
+            return False
         case (PassTuple(), PassTuple()) | (PassChoice(), PassChoice()):
             return len(left.items) == len(right.items) and all(map(same_form, left.items, right.items))
         case _:
@@ -231,10 +253,14 @@ def targets(build: Builder, template: Template, name: str) -> tuple[Operand, lis
         case PassArray():
             container = _ref(build, template, name)
             return Array(full_view(container), template.dtype), [container.name]
-        case PassTuple(items=items, is_list=is_list, cls=cls):
+        case PassGrowing(buffer=buffer, type=type_):
+            container = _ref(build, buffer, name)
+            count = build.value(f"{name}_count", PY_INT, low=0)
+            held = Growing(Array(full_view(container), buffer.dtype), index(count), type_)
+            return held, [container.name, count]
+        case PassTuple(items=items):
             parts = [targets(build, item, f"{name}{number}") for number, item in enumerate(items)]
-            below = Tuple(tuple(part[0] for part in parts), is_list, cls, number=build.new_id() if is_list else 0)
-            return below, [t for part in parts for t in part[1]]
+            return template.operand(tuple(part[0] for part in parts)), [t for part in parts for t in part[1]]
         case PassChoice(items=items):
             tag = build.value(f"{name}_is", PY_INT, low=0, high=len(items) - 1)
             parts = [targets(build, item, name) for item in items]
@@ -250,9 +276,8 @@ def _ref(build: Builder, template: PassArray, name: str) -> Container:
         unique, template.dtype, shape, Storage.REF, Layout.STRIDED, may_alias=sources, written=written
     )
     build.ledger.containers[unique] = container
-    order = template.order
-    build.ledger.orders[unique] = order.all_axes(len(shape))
-    build.ledger.repeated[unique] = order.repeated
+    build.ledger.orders[unique] = template.order.all_axes(len(shape))
+    build.ledger.repeated[unique] = template.order.repeated
     return container
 
 
@@ -267,8 +292,12 @@ def passed(build: Builder, template: Template, operand: Operand) -> list[Expr | 
             return [operand.expr]
         case PassArray():
             return [operand.view if isinstance(operand, Array) else _no_array(template)]
+        case PassGrowing(buffer=buffer):
+            if not isinstance(operand, Growing):
+                return [_no_array(buffer), const_index(0)]
+            return [operand.buffer.view, operand.count]
         case PassTuple(items=items):
-            parts = operand.items if isinstance(operand, Tuple) else (Never(),) * len(items)
+            parts = operand.items if isinstance(operand, Tuple | Dict) else (Never(),) * len(items)
             return [x for item, part in zip(items, parts, strict=True) for x in passed(build, item, part)]
         case PassChoice(items=items):
             return _passed_choice(build, items, operand)

@@ -4,7 +4,7 @@ in:   the (normalised) tree of a function
 out:  for every statement its path, the names live before it, and for calls the names live while the call runs
 
 The path of a statement is `(i0, f1, i1, f2, i2, ...)`: its index in the function's body, then in turn the field of the
-compound statement around it (0 = body, 1 = orelse) and the index in there.
+compound statement around it (0 = body, 1 = orelse, 2 = finally) and the index in there.
 
     def f(a, n):
         s = 0                    (0,)         live: a n
@@ -36,9 +36,11 @@ _NONE: Names = frozenset()
 # ---------------------------------------------------------------- paths
 
 
-def blocks(stmt: ast.stmt) -> tuple[list[ast.stmt], list[ast.stmt]]:
-    """The statement lists in `stmt` that paths lead into: body and orelse."""
-    if isinstance(stmt, (ast.If, ast.For, ast.While, ast.Try, ast.TryStar, ast.AsyncFor)):
+def blocks(stmt: ast.stmt) -> tuple[list[ast.stmt], ...]:
+    """The statement lists in `stmt` that paths lead into: body and orelse, and what a `try` does finally."""
+    if isinstance(stmt, (ast.Try, ast.TryStar)):
+        return stmt.body, stmt.orelse, stmt.finalbody
+    if isinstance(stmt, (ast.If, ast.For, ast.While, ast.AsyncFor)):
         return stmt.body, stmt.orelse
     if isinstance(stmt, (ast.With, ast.AsyncWith)):
         return stmt.body, []
@@ -69,6 +71,15 @@ def statement_at(tree: ast.FunctionDef, path: StatementPath) -> ast.stmt:
         return block[path[-1]]
     except IndexError:
         raise ValueError(f"{path} is not the path of a statement") from None
+
+
+def is_errstate(stmt: ast.With) -> bool:
+    """Whether a `with` statement is `with np.errstate(...)`, as far as the text shows: it handles no exception."""
+    match stmt.items:
+        case [ast.withitem(context_expr=ast.Call(func=ast.Attribute(attr="errstate") | ast.Name(id="errstate")))]:
+            return stmt.items[0].optional_vars is None
+        case _:
+            return False
 
 
 # ---------------------------------------------------------------- names
@@ -140,6 +151,13 @@ def _bindings(node: ast.AST) -> Iterable[str]:
             return ()
 
 
+def names_bound(stmts: Iterable[ast.stmt]) -> Names:
+    """The names that statements bind in their scope."""
+    holder = cast("ast.FunctionDef", ast.parse("def f(): pass").body[0])
+    holder.body = list(stmts)
+    return local_names(holder)
+
+
 def _comprehension_targets(tree: Function) -> set[int]:
     """Identities of the Name nodes that belong to comprehensions, not to the function."""
     return {
@@ -160,6 +178,8 @@ def names_read(node: ast.AST | None) -> Names:
             return _NONE if isinstance(ctx, ast.Store) else frozenset((name,))
         case ast.AugAssign(target=ast.Name(id=name), value=value):
             return names_read(value) | {name}
+        case ast.Call(func=ast.Name(id="__weft_local"), args=[ast.Constant(value=str(name))]):
+            return frozenset((name,))
         case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.Lambda():
             return _read_by_function(node)
         case ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
@@ -260,6 +280,8 @@ class _Bound:
                 return self.own
             case ast.Delete():
                 return names - _killed(stmt)
+            case ast.With(body=body) if is_errstate(stmt):
+                return self.block(body, (*path, 0), names, breaks)
             case _ if isinstance(stmt, _OPAQUE):
                 return self.opaque(stmt, path, names)
             case _:
@@ -278,6 +300,17 @@ class _Bound:
         for number, inner in enumerate(blocks(stmt)):
             self.block(inner, (*path, number), names, [])
         return names
+
+
+def bound_along(
+    tree: ast.FunctionDef, run: Iterable[tuple[StatementPath, ast.stmt]], names: Names
+) -> tuple[Names, dict[StatementPath, Names]]:
+    """The names that surely have a value after a run of statements that begins with `names`, and before each in it."""
+    bound = _Bound(local_names(tree), {})
+    for path, stmt in run:
+        bound.before[path] = names
+        names = bound.statement(stmt, path, names, [])
+    return names, bound.before
 
 
 def _deleted(stmt: ast.stmt) -> Names:
@@ -358,6 +391,9 @@ class Flow:
                 return loop.on_continue
             case ast.Return() | ast.Raise():
                 return names_read(stmt)
+            case ast.With(items=items, body=body) if is_errstate(stmt):
+                inside = self.block(body, (*path, 0), live, loop)
+                return inside.union(*(names_read(item) for item in items))
             case _ if isinstance(stmt, _OPAQUE):
                 self.opaque(stmt, path)
                 return self.everything | live

@@ -12,22 +12,43 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TypeAlias
 
-from weft.frontend.branches import emit_branch, refuse_shared_lists
+from weft.frontend.branches import emit_branch
+from weft.frontend.comprehensions import TEMPORARY
 from weft.frontend.context import LoopFrame, Lowering
 from weft.frontend.expressions import condition, lower_expression
+from weft.frontend.growing import common_type, materialised
+from weft.frontend.heap import by_value, counted, is_object, mentions, number_of, rebound, references
 from weft.frontend.iteration import element, length, remaining
-from weft.frontend.joins import CannotJoin, PassArray, PassChoice, PassTuple, Same, Template, merge, passed, same_form
+from weft.frontend.joins import (
+    CannotJoin,
+    PassArray,
+    PassChoice,
+    PassGrowing,
+    PassTuple,
+    Same,
+    Template,
+    merge,
+    passed,
+    same_form,
+)
 from weft.frontend.joins import targets as join_targets
+from weft.frontend.liveness import Names
 from weft.frontend.names import stored_names
-from weft.frontend.statements import assign, lower_block, lower_if_arms, unreachable
+from weft.frontend.objects import fixed_items
+from weft.frontend.statements import assign, lower_block, lower_if_arms, restore_state, saved_state, unreachable
+from weft.frontend.unrolling import unrolled
 from weft.ir.dtypes import PY_BOOL, PY_INT
 from weft.ir.exprs import Const, Expr, Index, Value, const, const_index, index
 from weft.ir.nodes import Break, Bundle, Carry, Continue, Loop, Region, View, While
 from weft.numpy_rules.scalars import negate
-from weft.numpy_rules.values import Iteration, Mapping, Never, Operand, Range, Scalar, Static, Tuple, Unbound
+from weft.numpy_rules.values import Growing, Iteration, Never, Operand, Range, Scalar, Tuple, Unbound
+from weft.support.errors import CompileError
 
 ZERO, ONE = const_index(0), const_index(1)
 _MAX_TRIALS = 8
+MAX_LISTED = 16  # items of a comprehension over a range that are written out
+# What a loop over a short range may need constants for: indices of lists, lists that grow, names of many types.
+_WRITTEN_OUT = ("E109", "E110", "E120", "E122", "E144", "E145", "E148", "E149", "E231")
 _Make: TypeAlias = Callable[[tuple[Carry, ...], Region], None]
 
 
@@ -37,16 +58,48 @@ def lower_for(ctx: Lowering, node: ast.For, path: tuple[int, ...]) -> bool:
         iterable = lower_expression(ctx, node.iter)
         if isinstance(iterable, Never):
             return unreachable(ctx)
-        if isinstance(iterable, Mapping):
-            iterable = Tuple(tuple(Static(key) for key in iterable.keys))
-        if isinstance(iterable, Iteration) and iterable.kind == "view":
-            (iterable,) = iterable.items
-        if isinstance(iterable, Tuple):
-            return _unrolled(ctx, node, path, iterable)
+        if fixed_items(ctx, iterable, ranges=False) is not None:
+            return unrolled(ctx, node, path, iterable)
+        if mentions(iterable):
+            return _over_lists(ctx, node, path, iterable)
         ctx.build.use_site()  # checks of the body may move in front of the loop, and leave from there
         if isinstance(iterable, Iteration) and iterable.kind == "map":
             return _boxed(ctx, node, path, iterable)
+        if isinstance(iterable, Range) and fixed_items(ctx, iterable) is not None:
+            return _counted_or_unrolled(ctx, node, path, iterable)
         return _counted(ctx, node, path, iterable)
+
+
+def _over_lists(ctx: Lowering, node: ast.For, path: tuple[int, ...], iterable: Operand) -> bool:
+    """A loop over lists of any length: they are held, and must not change meanwhile."""
+    ctx.build.use_site()
+    hidden, locked = f"@over{'_'.join(map(str, path))}", len(ctx.locked)
+    ctx.env[hidden] = iterable
+    ctx.locked += references(ctx.env, (iterable,))
+    try:
+        reached = _counted(ctx, node, path, iterable)
+    finally:
+        del ctx.locked[locked:]
+    ctx.env.pop(hidden, None)
+    return reached
+
+
+def _counted_or_unrolled(ctx: Lowering, node: ast.For, path: tuple[int, ...], iterable: Range) -> bool:
+    """A short loop over a range of known length: written out where it cannot be compiled as a loop."""
+    made_here = isinstance(node.target, ast.Name) and node.target.id.startswith(TEMPORARY)
+    if made_here and len(fixed_items(ctx, iterable) or ()) <= MAX_LISTED:
+        return unrolled(ctx, node, path, iterable)  # a comprehension: what it makes has a known length then
+    state = saved_state(ctx)
+    ctx.short_loops += 1
+    try:
+        return _counted(ctx, node, path, iterable)
+    except CompileError as problem:
+        if problem.code not in _WRITTEN_OUT:
+            raise
+    finally:
+        ctx.short_loops -= 1
+    restore_state(ctx, state)
+    return unrolled(ctx, node, path, iterable)
 
 
 def _counted(ctx: Lowering, node: ast.For, path: tuple[int, ...], iterable: Operand) -> bool:
@@ -97,7 +150,7 @@ def _boxed(ctx: Lowering, node: ast.For, path: tuple[int, ...], iterable: Iterat
         def body() -> bool:
             if number < len(ranges) - 1:
                 inner, make = level(here, carried)
-                lower_carried(ctx, carried, inner, make, whole=ctx.loops[-1].whole or ctx.loops[-1])
+                lower_carried(ctx, carried, inner, make, whole=ctx.loops[-1].whole or ctx.loops[-1], live=live)
                 return True
             return _at_point(ctx, node, path, iterable, here, counts)
 
@@ -110,7 +163,8 @@ def _boxed(ctx: Lowering, node: ast.For, path: tuple[int, ...], iterable: Iterat
 
         return body, make
 
-    carried = _carried_names(ctx, node, path)
+    carried = carried_names(ctx, node, path)
+    live = ctx.activation.before[path] | ctx.activation.after[path]
     return _carry(ctx, node, path, *level((), carried), endless=False)
 
 
@@ -144,20 +198,6 @@ def _loop_variable(ctx: Lowering, name: str, start: Index, stop: Index, step: In
     if known > 0:
         return Value(ctx.build.new_id(), name, PY_INT, None, None, start, stop - 1)
     return Value(ctx.build.new_id(), name, PY_INT, None, None, stop + 1, start)
-
-
-def _unrolled(ctx: Lowering, node: ast.For, path: tuple[int, ...], iterable: Tuple) -> bool:
-    """A loop over a tuple: one copy of the body per item."""
-    if any(isinstance(inner, ast.Break | ast.Continue) for stmt in node.body for inner in ast.walk(stmt)):
-        raise ctx.error(node, "E121", "break and continue in a loop over a tuple are not compiled", "loop over a range")
-    for number, item in enumerate(iterable.items):
-        assign(ctx, node.target, item)
-        ctx.activation.rests.append(lambda n=number: remaining(ctx, iterable, const_index(n)))
-        falls = lower_block(ctx, node.body, (*path, 0))
-        ctx.activation.rests.pop()
-        if not falls:
-            return False
-    return lower_block(ctx, node.orelse, (*path, 1))
 
 
 def lower_while(ctx: Lowering, node: ast.While, path: tuple[int, ...]) -> bool:
@@ -211,8 +251,9 @@ def _carry(
     flag = f"@broke{len(ctx.loops)}" if node.orelse else ""
     if flag:
         ctx.env[flag] = Scalar(const(False, PY_BOOL))
-    names = _carried_names(ctx, node, path)
-    frame = lower_carried(ctx, names, body, make, flag=flag)
+    names = carried_names(ctx, node, path)
+    live = ctx.activation.before[path] | ctx.activation.after[path]
+    frame = lower_carried(ctx, names, body, make, flag=flag, live=live)
     for name in stored_names(node) - set(names):
         ctx.env.pop(name, None)
     left = bool(frame.breaks) or not endless
@@ -220,17 +261,17 @@ def _carry(
         return False
     if not node.orelse:
         return True
-    return _else(ctx, node, path, flag)
+    return lower_else(ctx, node, path, flag)
 
 
-def _carried_names(ctx: Lowering, node: ast.For | ast.While, path: tuple[int, ...]) -> list[str]:
+def carried_names(ctx: Lowering, node: ast.For | ast.While, path: tuple[int, ...]) -> list[str]:
     """The names a loop binds that something reads before or after, and all attributes."""
     live = ctx.activation.before[path] | ctx.activation.after[path]
     names = sorted(stored_names(node) & live)
     return names + sorted(key for key in ctx.env if key.startswith("@"))
 
 
-def _else(ctx: Lowering, node: ast.For | ast.While, path: tuple[int, ...], flag: str) -> bool:
+def lower_else(ctx: Lowering, node: ast.For | ast.While, path: tuple[int, ...], flag: str) -> bool:
     """The else block runs unless a break left the loop."""
     broke = ctx.env.pop(flag)
     assert isinstance(broke, Scalar)
@@ -251,14 +292,20 @@ def lower_carried(
     is_call: bool = False,
     flag: str = "",
     whole: LoopFrame | None = None,
+    live: Names = frozenset(),
+    once: bool = False,
 ) -> LoopFrame:
-    """Emit a loop that carries `names`; afterwards the environment holds what they are below it."""
+    """Emit a loop that carries `names`; afterwards the environment holds what they are below it.
+
+    `live` are the names that something reads before or after it: who else refers to a list is looked for there.
+    """
     build, activation = ctx.build, ctx.activation
-    before = dict(ctx.env)
+    before, depth = dict(ctx.env), activation.depth
+    known = frozenset(key for key in before if is_object(key))
     init = {name: before.get(name, Unbound()) for name in names}
     templates: dict[str, Template] = {name: Same(operand) for name, operand in init.items()}
     for _ in range(_MAX_TRIALS):
-        frame = LoopFrame(templates, activation, is_call, flag, whole)
+        frame = LoopFrame(templates, activation, is_call, flag, whole, live=live, known=known, once=once)
         heads: dict[str, Operand] = {}
         made: dict[str, list[Value | str]] = {}
         for name, template in templates.items():
@@ -267,22 +314,60 @@ def lower_carried(
         ctx.loops.append(frame)
         rests = list(activation.rests)
         with build.region() as scope:
+            activation.depth = len(build.scopes)
+            activation.env.update(rebound(ctx, heads))
+            at_head = dict(activation.env)
             falls = body()
             if falls and not is_call:
-                emit_exit(ctx, frame, is_break=False)
+                emit_exit(ctx, frame, is_break=once)
         ctx.loops.pop()
-        activation.rests = rests
+        activation.rests, activation.depth = rests, depth
+        if _passed_by_value(ctx, frame, before, init) or _growing_lists(ctx, frame, init):
+            continue
         grown = _grown(ctx, templates, frame.exits)
         if all(same_form(templates[name], grown[name]) for name in names):
-            for env in (before, *frame.exits):
-                refuse_shared_lists(ctx, grown, {**before, **env})
             _bind_sources(ctx, grown, made)
             carries = _carries(ctx, templates, made, init)
-            activation.env = {**before, **heads}
+            activation.env = at_head
             make(carries, build.close(scope))
             return frame
         templates = grown
     raise build.error("E122", "the types in this loop do not settle", "give the names of the loop one type each")
+
+
+def _passed_by_value(ctx: Lowering, frame: LoopFrame, before: dict[str, Operand], init: dict[str, Operand]) -> bool:
+    """Names that refer to one list before the loop and to others later are passed by value: lower it again."""
+    names = [
+        name
+        for name, template in frame.carried.items()
+        if isinstance(template, Same)
+        and mentions(template.operand)
+        and any(env[name] != template.operand for env in frame.exits)
+    ]
+    counts = counted(ctx, frame.activation, before, frame.live)
+    changed = False
+    for name in names:
+        operand = by_value(ctx, before, counts, frame.known, init[name])
+        changed = changed or operand != init[name]
+        init[name], frame.carried[name] = operand, Same(operand)
+    return changed
+
+
+def _growing_lists(ctx: Lowering, frame: LoopFrame, init: dict[str, Operand]) -> bool:
+    """Lists of numbers that have other lengths at the end of an iteration grow in a buffer: lower it again."""
+    changed = False
+    for name in list(frame.carried):
+        operands = [init[name], *(env[name] for env in frame.exits if not isinstance(env[name], Never))]
+        kind = common_type(operands)
+        first = init[name]
+        if kind is None or not isinstance(first, Tuple):
+            continue
+        if ctx.short_loops and not any(isinstance(operand, Growing) for operand in operands):
+            raise ctx.build.error("E149", "a list grows in this loop", "fill an array instead")
+        init[name] = materialised(ctx, first.items, kind)
+        frame.carried[name] = Same(init[name])
+        changed = True
+    return changed
 
 
 def _grown(ctx: Lowering, templates: dict[str, Template], exits: list[dict[str, Operand]]) -> dict[str, Template]:
@@ -316,7 +401,7 @@ def _bind_sources(ctx: Lowering, templates: dict[str, Template], made: dict[str,
 
 def _array_sources(template: Template) -> list[tuple[str, ...]]:
     match template:
-        case PassArray(sources=sources):
+        case PassArray(sources=sources) | PassGrowing(buffer=PassArray(sources=sources)):
             return [sources]
         case PassTuple(items=items) | PassChoice(items=items):
             return [sources for item in items for sources in _array_sources(item)]
@@ -336,18 +421,33 @@ def _carries(
 
 def emit_exit(ctx: Lowering, frame: LoopFrame, *, is_break: bool) -> None:
     """A Continue of, or a Break to, one of the loops that are open."""
-    env = frame.activation.env
-    frame.exits.append({name: env.get(name, Unbound()) for name in frame.carried})
+    env = _exit_values(ctx, frame)
+    frame.exits.append(env)
     leaves: list[Expr | View] = []
     for name, template in frame.carried.items():
         with suppress(CannotJoin):  # the template has to grow: this lowering is a trial
-            leaves += passed(ctx.build, template, env.get(name, Unbound()))
+            leaves += passed(ctx.build, template, env[name])
     if is_break:
         frame.breaks += 1
         depth = len(ctx.loops) - 1 - ctx.loops.index(frame)
         ctx.build.emit(Break(tuple(leaves), depth))
     else:
         ctx.build.emit(Continue(tuple(leaves)))
+
+
+def _exit_values(ctx: Lowering, frame: LoopFrame) -> dict[str, Operand]:
+    """What the carried names are here, lists by value unless they are what the loop expects."""
+    env = frame.activation.env
+    found = {name: env.get(name, Unbound()) for name in frame.carried}
+    if not any(is_object(key) for key in env):
+        return found
+    counts = counted(ctx, frame.activation, env, frame.live | found.keys())
+    for name, operand in found.items():
+        if is_object(name) and not counts[number_of(name)]:
+            found[name] = Never()  # nobody looks at it any more
+        elif mentions(operand) and frame.carried[name] != Same(operand):
+            found[name] = by_value(ctx, env, counts, frame.known, operand)
+    return found
 
 
 def python_loop(ctx: Lowering) -> LoopFrame:
@@ -367,5 +467,6 @@ def lower_break(ctx: Lowering) -> bool:
 
 def lower_continue(ctx: Lowering) -> bool:
     """A continue statement."""
-    emit_exit(ctx, python_loop(ctx), is_break=False)
+    frame = python_loop(ctx)
+    emit_exit(ctx, frame, is_break=frame.once)
     return False

@@ -64,8 +64,25 @@ def lower_program(
         except NeedWriteback as need:
             assigned = (*assigned, need.key)
         except UnsupportedArgument as problem:
-            raise CompileError("E301", problem.reason, _signature_span(source), "use arrays and numbers") from None
+            raise _unsupported(problem, inputs, source) from None
     raise CompileError("E302", "too many arguments must be known at compile time", _signature_span(source))
+
+
+def _unsupported(problem: UnsupportedArgument, inputs: Inputs, source: FunctionSource) -> CompileError:
+    error = CompileError("E301", problem.reason, _signature_span(source), "use arrays and numbers")
+    slot = inputs.slots[problem.slot]
+    while slot.kind in (SlotKind.ITEM, SlotKind.MAPPING):
+        slot = inputs.slots[slot.parent]
+    match slot.kind:
+        case SlotKind.PARAM:
+            error.culprit = _parameters(inputs.function)[slot.index]
+        case SlotKind.GLOBAL:
+            error.culprit = slot.name
+        case SlotKind.CELL:
+            error.culprit = inputs.function.__code__.co_freevars[slot.index]
+        case _:
+            error.place = problem.place
+    return error
 
 
 def _signature_span(source: FunctionSource) -> Span:

@@ -17,7 +17,8 @@ after:   __weft_t0 = y[i]
 What a statement evaluates before such a call is put into temporaries first, since the call may change it; local names
 and constants are left. A function or method that is itself called (`np.sqrt(f(x))`, `a.sum(f(x))`) is looked up after
 the call instead of before: its receiver is kept, the method itself is taken to be the same.
-Calls in comprehensions, lambdas and nested functions are left alone. Statements without such a call are the very
+List comprehensions, and generators that `sum` and the like take, are written out as loops where their place is among
+those given. Calls in other comprehensions, lambdas and nested functions are left alone. Statements without such a call are the very
 objects of the tree that came in.
 """
 
@@ -55,8 +56,9 @@ def normalise(tree: ast.FunctionDef | ast.Lambda, inlined: frozenset[tuple[int, 
     if not inlined:
         return function
     scope = Scope(
-        inlined, local_names(function), _rebound_names(function), _unsure_names(function), _fresh_names(function)
-    )
+        inlined, local_names(function), _rebound_names(function), _unsure_names(function), _fresh_names(function),
+        _lower_block,
+    )  # fmt: skip
     body = _lower_block(scope, function.body)
     return function if body is function.body else replaced(function, body=body)
 

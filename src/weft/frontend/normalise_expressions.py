@@ -13,9 +13,11 @@ from __future__ import annotations
 
 import ast
 import copy
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, TypeVar, cast
+
+from weft.frontend.comprehensions import expand, is_expandable
 
 _NodeT = TypeVar("_NodeT", bound=ast.AST)
 
@@ -34,6 +36,10 @@ class Scope:
     rebound: frozenset[str]  # names that an expression or a call may rebind: they do not keep their value
     unsure: frozenset[int]  # identities of Name nodes that may have no value: reading them may raise
     fresh: Iterator[str]
+    lower: Callable[[Scope, list[ast.stmt]], list[ast.stmt]]  # statements that take the place of an expression
+
+    def lower_block(self, block: list[ast.stmt]) -> list[ast.stmt]:
+        return self.lower(self, block)
 
     def is_stable(self, name: ast.Name) -> bool:
         return name.id not in self.rebound and id(name) not in self.unsure
@@ -41,7 +47,14 @@ class Scope:
     def is_inlined(self, node: ast.AST) -> bool:
         return isinstance(node, ast.Call) and (node.lineno, node.col_offset) in self.inlined
 
+    def is_written_out(self, node: ast.AST) -> bool:
+        if not isinstance(node, ast.ListComp | ast.Call):
+            return False
+        return (node.lineno, node.col_offset) in self.inlined and is_expandable(node)
+
     def has_call(self, node: ast.AST) -> bool:
+        if self.is_written_out(node):
+            return True
         if isinstance(node, _OTHER_SCOPES):
             return False
         return self.is_inlined(node) or any(self.has_call(child) for child in ast.iter_child_nodes(node))
@@ -94,6 +107,8 @@ def lower(scope: Scope, node: ast.expr, out: list[ast.stmt], *, keep: bool = Fal
     if not scope.has_call(node):
         return _keep(scope, node, out) if keep else node
     result = lower_root(scope, node, out)
+    if scope.is_written_out(node):
+        return result
     if scope.is_inlined(node):
         return spill(scope, result, out)
     return _keep(scope, result, out) if keep else result
@@ -104,6 +119,10 @@ def lower_root(scope: Scope, node: ast.expr, out: list[ast.stmt]) -> ast.expr:
     if isinstance(node, ast.NamedExpr) and scope.has_call(node):
         out.append(assign_name(node.target.id, lower_root(scope, node.value, out)))
         return load_name(node.target.id, node)
+    if scope.is_written_out(node):
+        statements, value = expand(node, scope.fresh)
+        out += scope.lower_block(statements)
+        return value
     if not isinstance(node, (ast.BoolOp, ast.IfExp, ast.Compare)):
         return lower_operands(scope, node, out)
     always_evaluated = 2 if isinstance(node, ast.Compare) else 1

@@ -67,10 +67,20 @@ class _Candidate:
     class_name: str
 
 
+_MADE: dict[CodeType, FunctionSource] = {}  # of functions that Weft itself made out of others
+
+
+def remember_source(code: CodeType, source: FunctionSource) -> None:
+    """Let `read_function` find the source of a function that stands in no file as it is."""
+    _MADE[code] = source
+
+
 def read_function(func: object) -> FunctionSource:
     """The source of `func`; raises `SourceUnavailable` where there is none to be trusted."""
     if isinstance(func, MethodType):
         func = func.__func__
+    if isinstance(func, FunctionType) and func.__code__ in _MADE:
+        return _MADE[func.__code__]
     if not isinstance(func, FunctionType):
         raise SourceUnavailable(f"it is not a Python function but a {type(func).__name__}")
     code = func.__code__

@@ -10,7 +10,8 @@ after:   __weft_s0 = a[j]                 __weft_s0 = v
          a[j] = __weft_s1
 
 Each store is then a statement that Python can take over at, with nothing of it done yet. Defaults of nested functions
-get names too, so that a function can be defined again later with the defaults it had.
+get names too, so that a function can be defined again later with the defaults it had. A `match` on constants becomes
+branches.
 """
 
 from __future__ import annotations
@@ -52,7 +53,11 @@ def _statement(stmt: ast.stmt, fresh: Iterator[str]) -> list[ast.stmt]:
         return _keep_defaults(stmt, stmt.value, fresh)
     if isinstance(stmt, ast.Assign):
         return _assign(stmt, fresh)
-    body, orelse = blocks(stmt)
+    if isinstance(stmt, ast.Match):
+        return _branches(stmt, fresh)
+    if isinstance(stmt, ast.Try):
+        return [_try(stmt, fresh)]
+    body, orelse, *_ = (*blocks(stmt), [])
     new_body, new_orelse = _block(body, fresh), _block(orelse, fresh)
     if isinstance(stmt, ast.For) and not isinstance(stmt.target, ast.Name) and _stores(stmt.target):
         name = next(fresh)
@@ -69,6 +74,48 @@ def _statement(stmt: ast.stmt, fresh: Iterator[str]) -> list[ast.stmt]:
     if isinstance(altered, ast.If | ast.For | ast.While):
         altered.orelse = new_orelse
     return [altered]
+
+
+def _try(stmt: ast.Try, fresh: Iterator[str]) -> ast.Try:
+    """Handlers stay as they are: they are never compiled."""
+    new = copy.copy(stmt)
+    new.body, new.orelse = _block(stmt.body, fresh), _block(stmt.orelse, fresh)
+    new.finalbody = _block(stmt.finalbody, fresh)
+    if new.body is stmt.body and new.orelse is stmt.orelse and new.finalbody is stmt.finalbody:
+        return stmt
+    return new
+
+
+def _branches(stmt: ast.Match, fresh: Iterator[str]) -> list[ast.stmt]:
+    """A `match` on constants is a chain of branches; any other stays."""
+    result: list[ast.stmt] = []
+    subject = _named(stmt.subject, result, fresh)
+    tests = [_pattern_test(case.pattern, subject) for case in stmt.cases]
+    if any(test is None for test in tests):
+        return [stmt]
+    chain: list[ast.stmt] = []
+    for case, test in reversed(list(zip(stmt.cases, tests, strict=True))):
+        assert test is not None
+        whole = test if case.guard is None else _at(ast.BoolOp(ast.And(), [test, case.guard]), case.guard)
+        chain = [_at(ast.If(whole, _block(case.body, fresh), chain), case.pattern)]
+    return [*result, *chain]
+
+
+def _pattern_test(pattern: ast.pattern, subject: ast.expr) -> ast.expr | None:
+    """The test that a subject matches a pattern that binds nothing; None for other patterns."""
+    match pattern:
+        case ast.MatchValue(value=value):
+            return _at(ast.Compare(copy.copy(subject), [ast.Eq()], [value]), pattern)
+        case ast.MatchSingleton(value=value):
+            return _at(ast.Compare(copy.copy(subject), [ast.Is()], [_at(ast.Constant(value), pattern)]), pattern)
+        case ast.MatchAs(pattern=None, name=None):
+            return _at(ast.Constant(value=True), pattern)
+        case ast.MatchOr(patterns=patterns):
+            tests = [_pattern_test(inner, subject) for inner in patterns]
+            found = [test for test in tests if test is not None]
+            return _at(ast.BoolOp(ast.Or(), found), pattern) if len(found) == len(tests) else None
+        case _:
+            return None
 
 
 def _keep_defaults(

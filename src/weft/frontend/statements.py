@@ -7,23 +7,54 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
-from weft.frontend.branches import emit_branch, join_all, refuse_shared_lists, split
+from weft.frontend.branches import emit_branch, join_all, split
 from weft.frontend.callees import nested_function
 from weft.frontend.calls import is_inlined_call, leave_call, lower_inlined
 from weft.frontend.context import Lowering
-from weft.frontend.expressions import BINARY, attribute, binary, condition, lower_expression
+from weft.frontend.expressions import (
+    BINARY,
+    attribute,
+    binary,
+    call_rule,
+    condition,
+    lower_expression,
+    split_key,
+    subscript,
+)
+from weft.frontend.heap import contents, kept, rebound, reconcile, resolved, share_only_repeated
+from weft.frontend.inputs import UnsupportedArgument, static_operand
 from weft.frontend.iteration import element
 from weft.frontend.joins import Template
 from weft.frontend.liveness import Names
-from weft.frontend.stores import store_item, store_value
-from weft.ir.exprs import Const, Expr, const_index
-from weft.ir.nodes import Missing, Return
+from weft.frontend.objects import augment_object, change_item, delete_item
+from weft.frontend.stores import augment_selected, store_item, store_value
+from weft.ir.exprs import Const, Expr, Index, Value, const_index
+from weft.ir.nodes import Bundle, Missing, Return, Storage
+from weft.numpy_rules.arguments import PythonRaises
+from weft.numpy_rules.arrays import read_scalar
 from weft.numpy_rules.elementwise import apply_ufunc
+from weft.numpy_rules.flat import fill_flat, read_flat
 from weft.numpy_rules.guards import Scope
-from weft.numpy_rules.indexing import index_view
+from weft.numpy_rules.reshaping import is_contiguous
 from weft.numpy_rules.scalars import negate
-from weft.numpy_rules.values import Array, Either, Instance, Made, Never, Operand, Scalar, Static, Tuple, Unbound
+from weft.numpy_rules.selections import Basic, select
+from weft.numpy_rules.values import (
+    Array,
+    Dict,
+    Either,
+    Flat,
+    Growing,
+    Instance,
+    Made,
+    Never,
+    Operand,
+    Ref,
+    Static,
+    Tuple,
+    Unbound,
+)
 from weft.support.abi import NOT_COMPILED, SlotKind
 from weft.support.errors import CompileError
 
@@ -42,25 +73,74 @@ def lower_block(ctx: Lowering, block: Sequence[ast.stmt], prefix: Path) -> bool:
 
 
 def lower_statement(ctx: Lowering, stmt: ast.stmt, path: Path) -> bool:
+    """One statement. What stands in the way of it is marked with the program's own statement."""
+    try:
+        return _lower_or_leave(ctx, stmt, path)
+    except (CompileError, UnsupportedArgument) as problem:
+        if problem.place is None and len(ctx.activations) == 1:
+            problem.place = (stmt.lineno, stmt.col_offset)
+        raise
+
+
+def _lower_or_leave(ctx: Lowering, stmt: ast.stmt, path: Path) -> bool:
     """One statement. In a branch, one that cannot be compiled leaves the program where it is reached."""
     if not (ctx.lenient and ctx.arms):
         return _lower_statement(ctx, stmt, path)
-    nodes, activation = ctx.build.scope.nodes, ctx.activation
-    kept = (len(nodes), dict(ctx.env), len(ctx.loops), list(activation.rests), activation.depth, ctx.arms)
+    state = saved_state(ctx)
     try:
         return _lower_statement(ctx, stmt, path)
     except CompileError as problem:
         if problem.code in _NEVER_LEFT:
             raise
-        count, activation.env, loops, activation.rests, activation.depth, ctx.arms = kept
-        del nodes[count:], ctx.loops[loops:]
+        restore_state(ctx, state)
+        for activation in ctx.activations:  # what Python would be given in place of a view, it might write
+            for operand in activation.env.values():
+                _refuse_copies_of_views(ctx, resolved(ctx, operand))
         reason = f"{NOT_COMPILED}{problem.message}"
     with ctx.statement(stmt, path):
         ctx.build.leave(reason)
         return unreachable(ctx)
 
 
+@dataclass(frozen=True, slots=True)
+class State:
+    """Where lowering stands, so that what follows can be undone."""
+
+    nodes: int
+    conditions: set[Expr]
+    nonnegative: list[Index]
+    bounded: set[Value]
+    env: dict[str, Operand]
+    rests: list[Callable[[], Bundle]]
+    depth: int
+    counts: tuple[int, int, int]  # regions, loops and calls that are open
+    arms: int
+
+
+def saved_state(ctx: Lowering) -> State:
+    """Where lowering stands now."""
+    scope, activation = ctx.build.scope, ctx.activation
+    return State(
+        len(scope.nodes), set(scope.conditions), list(scope.nonnegative), set(scope.bounded), dict(ctx.env),
+        list(activation.rests), activation.depth, (len(ctx.build.scopes), len(ctx.loops), len(ctx.activations)),
+        ctx.arms,
+    )  # fmt: skip
+
+
+def restore_state(ctx: Lowering, state: State) -> None:
+    """Undo what was lowered since: only what the ledger holds stays, to be pruned at the end."""
+    regions, loops, calls = state.counts
+    del ctx.activations[calls:], ctx.build.scopes[regions:], ctx.loops[loops:]
+    scope, activation = ctx.build.scope, ctx.activation
+    del scope.nodes[state.nodes :]
+    scope.conditions, scope.nonnegative = set(state.conditions), list(state.nonnegative)
+    scope.bounded = set(state.bounded)
+    activation.env, activation.rests, activation.depth = dict(state.env), list(state.rests), state.depth
+    ctx.arms = state.arms
+
+
 def _lower_statement(ctx: Lowering, stmt: ast.stmt, path: Path) -> bool:
+    from weft.frontend.blocks import lower_try, lower_with
     from weft.frontend.loops import lower_break, lower_continue, lower_for, lower_while
 
     match stmt:
@@ -76,6 +156,10 @@ def _lower_statement(ctx: Lowering, stmt: ast.stmt, path: Path) -> bool:
             return lower_continue(ctx)
         case ast.Pass():
             return True
+        case ast.With():
+            return lower_with(ctx, stmt, path)
+        case ast.Try():
+            return lower_try(ctx, stmt, path)
         case _:
             with ctx.statement(stmt, path):
                 return _simple(ctx, stmt)
@@ -104,6 +188,11 @@ def _simple(ctx: Lowering, stmt: ast.stmt) -> bool:
             return True
         case ast.Delete():
             return _delete(ctx, stmt)
+        case ast.Import() | ast.ImportFrom():
+            from weft.frontend.blocks import lower_import
+
+            lower_import(ctx, stmt)
+            return True
         case _:
             raise _not_compiled(ctx, stmt)
 
@@ -117,6 +206,7 @@ def _assign_all(ctx: Lowering, targets: Sequence[ast.expr], value: ast.expr) -> 
     operand = _value(ctx, value)
     if isinstance(operand, Never):
         return unreachable(ctx)
+    operand = kept(ctx, operand) if len(targets) > 1 else operand
     for target in targets:
         assign(ctx, target, operand)
     return True
@@ -133,12 +223,17 @@ def _annotated(ctx: Lowering, stmt: ast.AnnAssign) -> bool:
 
 
 def _delete(ctx: Lowering, stmt: ast.Delete) -> bool:
-    names = [target for target in stmt.targets if isinstance(target, ast.Name)]
-    if len(names) < len(stmt.targets):
+    if len(stmt.targets) > 1 and not all(isinstance(target, ast.Name) for target in stmt.targets):
         raise _not_compiled(ctx, stmt)
-    for name in names:
-        lower_expression(ctx, ast.copy_location(ast.Name(name.id, ast.Load()), name))
-        ctx.env[name.id] = Unbound()
+    for target in stmt.targets:
+        match target:
+            case ast.Name(id=name):
+                lower_expression(ctx, ast.copy_location(ast.Name(name, ast.Load()), target))
+                ctx.env[name] = Unbound()
+            case ast.Subscript(value=owner, slice=key):
+                delete_item(ctx, lower_expression(ctx, owner), lower_expression(ctx, key))
+            case _:
+                raise _not_compiled(ctx, stmt)
     return True
 
 
@@ -164,21 +259,22 @@ def _return(ctx: Lowering, stmt: ast.Return) -> bool:
     if len(ctx.activations) > 1:
         leave_call(ctx, operand)
         return False
-    _refuse_copies_of_views(ctx, operand)
-    ctx.build.emit(Return(ctx.bundle(operand), ctx.writebacks(), ctx.build.span))
+    _refuse_copies_of_views(ctx, resolved(ctx, operand))
+    value, *writebacks = share_only_repeated((ctx.bundle(operand), *ctx.writebacks()))
+    ctx.build.emit(Return(value, tuple(writebacks), ctx.build.span))
     return False
 
 
 def _refuse_copies_of_views(ctx: Lowering, operand: Operand) -> None:
     """A result that NumPy has as a view must not come back as a copy, nor a read-only one as one to write."""
     match operand:
-        case Array(view=view) if view.container in ctx.build.ledger.snapshots:
+        case Array(view=view) if not ctx.build.ledger.snapshots.keys().isdisjoint(ctx.build.reaches(view.container)):
             raise ctx.build.error("E138", "the real or imaginary part is a view, which cannot be returned", "copy it")
         case Array(readonly=True):
             raise ctx.build.error("E138", "a read-only view cannot be returned", "return a copy of it")
-        case Tuple(items=items) | Made(items=items) | Either(items=items):
+        case Tuple(items=items) | Dict(items=items) | Made(items=items) | Either(items=items):
             for item in items:
-                _refuse_copies_of_views(ctx, item)
+                _refuse_copies_of_views(ctx, resolved(ctx, item))
         case _:
             pass
 
@@ -192,12 +288,15 @@ def assign(ctx: Lowering, target: ast.expr, operand: Operand) -> None:
         case ast.Name(id=name):
             if name not in ctx.activation.locals:
                 raise ctx.error(target, "E131", f"assignment to the global '{name}' is not compiled", "return it")
-            ctx.env[name] = operand
+            ctx.env[name] = kept(ctx, operand)
         case ast.Tuple(elts=elts) | ast.List(elts=elts):
             _unpack(ctx, target, elts, operand)
         case ast.Subscript(value=owner, slice=key):
             base, index = lower_expression(ctx, owner), lower_expression(ctx, key)
-            split(ctx, base, lambda item: store_item(ctx, item, index, operand))
+            if isinstance(base, Ref):
+                change_item(ctx, base, index, kept(ctx, operand))
+                return
+            split(ctx, base, lambda item: split_key(ctx, index, lambda k: store_item(ctx, item, k, operand)))
         case ast.Attribute(value=owner, attr=name):
             _store_attribute(ctx, target, lower_expression(ctx, owner), name, operand)
         case _:
@@ -228,8 +327,14 @@ def _unpack(ctx: Lowering, target: ast.expr, elts: list[ast.expr], operand: Oper
 
 
 def _items(ctx: Lowering, target: ast.expr, operand: Operand, elts: list[ast.expr]) -> list[Operand]:
+    operand = contents(ctx, operand)
     if isinstance(operand, Tuple):
         return list(operand.items)
+    if isinstance(operand, Dict):
+        return [static_operand(key) for key in operand.keys]
+    if isinstance(operand, Growing) and not any(isinstance(elt, ast.Starred) for elt in elts):
+        ctx.build.guard_equal(operand.count, const_index(len(elts)), "wrong number of values to unpack")
+        return [element(ctx, operand, const_index(number)) for number in range(len(elts))]
     if isinstance(operand, Array) and operand.rank > 0 and not any(isinstance(elt, ast.Starred) for elt in elts):
         count = const_index(len(elts))
         ctx.build.guard_equal(operand.shape[0], count, "wrong number of values to unpack")
@@ -238,6 +343,12 @@ def _items(ctx: Lowering, target: ast.expr, operand: Operand, elts: list[ast.exp
 
 
 def _store_attribute(ctx: Lowering, node: ast.Attribute, owner: Operand, name: str, operand: Operand) -> None:
+    if isinstance(owner, Array) and name == "flat":
+        split(ctx, operand, lambda item: fill_flat(ctx.build, owner, item))
+        return
+    if isinstance(owner, Array) and name == "shape":
+        _assign_shape(ctx, node, owner, operand)
+        return
     if not isinstance(owner, Instance):
         raise ctx.error(node, "E134", f"assignment to attribute '{name}' is not compiled", "assign to the elements")
     on_class = getattr(owner.cls, name, None)
@@ -251,7 +362,28 @@ def _store_attribute(ctx: Lowering, node: ast.Attribute, owner: Operand, name: s
         )
     key = f"@{owner.slot}.{name}"
     ctx.inputs.need_writeback(key)
-    ctx.env[key] = operand
+    ctx.env[key] = kept(ctx, operand)
+
+
+def _assign_shape(ctx: Lowering, node: ast.Attribute, array: Array, shape: Operand) -> None:
+    """`name.shape = shape` of an array that only this name knows: from here on it is another view of the memory.
+
+    Not in loops, which pass on only names that are assigned themselves.
+    """
+    name = node.value.id if isinstance(node.value, ast.Name) else ""
+    made_here = ctx.build.container(array.view.container).storage is Storage.TRANSIENT
+    names = [key for activation in ctx.activations for key, operand in activation.env.items() if _holds(operand, array)]
+    if ctx.loops or not made_here or names != [name] or not is_contiguous(ctx.build, array.view):
+        hint = "give the reshaped array a name of its own"
+        raise ctx.error(node, "E134", "assignment to the shape of this array is not compiled", hint)
+    ctx.env[name] = call_rule(ctx, "ndarray.reshape", array, shape)
+
+
+def _holds(operand: Operand, array: Array) -> bool:
+    """Whether an operand is an array or has it among its items."""
+    if isinstance(operand, Tuple | Dict | Made | Either):
+        return any(_holds(item, array) for item in operand.items)
+    return operand == array
 
 
 def _augmented(ctx: Lowering, stmt: ast.AugAssign) -> bool:
@@ -282,10 +414,12 @@ def _in_place(ctx: Lowering, name: str, old: Operand, value: Operand) -> Operand
     def apply(item: Operand) -> Operand:
         if isinstance(item, Array) and name != "matmul":
             return split(ctx, value, lambda v: _ufunc_in_place(ctx, name, item, v))
-        if isinstance(item, Tuple) and item.is_list:
-            raise ctx.build.error("E142", "changing a list in place is not compiled", "make a new list, or an array")
+        if isinstance(item, Ref | Dict) or (isinstance(item, Tuple) and item.is_list):
+            raise ctx.build.error("E142", "this change of a list or dict in place is not compiled", "make a new one")
         return binary(ctx, name, item, value)
 
+    if isinstance(old, Ref):
+        return augment_object(ctx, name, old, value)
     return split(ctx, old, apply)
 
 
@@ -295,17 +429,41 @@ def _ufunc_in_place(ctx: Lowering, name: str, target: Array, value: Operand) -> 
 
 def _augment_item(ctx: Lowering, name: str, base: Operand, key: Operand, value: ast.expr) -> None:
     if isinstance(base, Either):
-        raise ctx.build.error("E137", "this in-place update is not compiled for a name with several types")
+
+        def one(item: Operand) -> Operand:
+            _augment_item(ctx, name, item, key, value)
+            return Static(None)
+
+        split(ctx, base, one)
+        return
+    if isinstance(base, Ref):
+        old = subscript(ctx, base, key)
+        change_item(ctx, base, key, kept(ctx, _in_place(ctx, name, old, lower_expression(ctx, value))))
+        return
     if isinstance(base, Array):
-        view, scalar = index_view(ctx.build, base, key)
-        if not scalar:
-            _in_place(ctx, name, base.viewed(view), lower_expression(ctx, value))
-            return
-        old = Scalar(ctx.build.read(view, (), base.dtype))
-        result = binary(ctx, name, old, lower_expression(ctx, value))
-        split(ctx, result, lambda item: store_value(ctx, base.viewed(view), item, scalar=True))
+        split_key(ctx, key, lambda k: _augment_array(ctx, name, base, k, value))
+        return
+    if isinstance(base, Flat):
+        result = binary(ctx, name, read_flat(ctx.build, base, key), lower_expression(ctx, value))
+        store_item(ctx, base, key, result)
         return
     raise ctx.build.error("E140", "only elements of arrays can be changed in compiled code")
+
+
+def _augment_array(ctx: Lowering, name: str, array: Array, key: Operand, value: ast.expr) -> Operand:
+    try:
+        selected = select(ctx.build, array, key)
+    except PythonRaises as raised:
+        return ctx.build.leave(raised.reason)
+    match selected:
+        case Basic(array=target, scalar=True):
+            result = binary(ctx, name, read_scalar(ctx.build, target), lower_expression(ctx, value))
+            return split(ctx, result, lambda item: store_value(ctx, target, item, scalar=True))
+        case Basic(array=target):
+            return _in_place(ctx, name, target, lower_expression(ctx, value))
+        case _:
+            operand = lower_expression(ctx, value)
+            return split(ctx, operand, lambda item: augment_selected(ctx, name, selected, item))
 
 
 # ---- branches -------------------------------------------------------------------------------------------------------
@@ -342,6 +500,7 @@ def lower_if_arms(ctx: Lowering, test: Expr, then: Callable[[], bool], orelse: C
         scopes.append(scope)
         envs.append(activation.env if falls else None)
     reached = [env for env in envs if env is not None]
+    reconcile(ctx, before, reached, live)
     if not reached:
         emit_branch(ctx, test, (scopes[0], scopes[1]), {}, (None, None))
         return False
@@ -349,12 +508,10 @@ def lower_if_arms(ctx: Lowering, test: Expr, then: Callable[[], bool], orelse: C
     templates: dict[str, Template] = {
         name: join_all(ctx, [env.get(name, Unbound()) for env in reached], name) for name in changed
     }
-    for env in reached:
-        refuse_shared_lists(ctx, templates, env)
     filled = [None if env is None else {name: env.get(name, Unbound()) for name in changed} for env in envs]
     below = emit_branch(ctx, test, (scopes[0], scopes[1]), templates, (filled[0], filled[1]))
     activation.env = {name: operand for name, operand in before.items() if _keeps(name, reached)}
-    activation.env.update(below)
+    activation.env.update(rebound(ctx, below))
     return True
 
 

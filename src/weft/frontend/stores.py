@@ -2,27 +2,70 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from weft.frontend.branches import split
 from weft.frontend.context import Lowering
+from weft.frontend.heap import resolved
 from weft.ir.dtypes import NP_BOOL, DType
 from weft.ir.exprs import Expr, const, const_index, op
 from weft.ir.nodes import View
-from weft.numpy_rules.arrays import from_nested
-from weft.numpy_rules.elementwise import cast, guard_fits, refuse_readonly, store
-from weft.numpy_rules.indexing import drop_axis, index_view
-from weft.numpy_rules.values import Array, Never, Operand, Scalar, Tuple
+from weft.numpy_rules.arguments import PythonRaises
+from weft.numpy_rules.arrays import as_data, from_nested
+from weft.numpy_rules.elementwise import apply_ufunc, cast, guard_fits, narrowed, refuse_readonly, store
+from weft.numpy_rules.flat import write_flat
+from weft.numpy_rules.gathering import read_selected, write_selected
+from weft.numpy_rules.indexing import drop_axis
+from weft.numpy_rules.selections import Basic, Masked, Selected, Selection, select
+from weft.numpy_rules.values import Array, Flat, Never, Operand, Scalar, Tuple
+from weft.support.errors import CompileError
 
 ZERO, ONE = const_index(0), const_index(1)
 
 
 def store_item(ctx: Lowering, owner: Operand, key: Operand, value: Operand) -> Operand:
     """`owner[key] = value`."""
+    key, value = resolved(ctx, key), resolved(ctx, value)
     if isinstance(owner, Never) or isinstance(value, Never):
         return Never()
+    if isinstance(owner, Flat):
+        return split(ctx, value, lambda item: write_flat(ctx.build, owner, key, item))
     if not isinstance(owner, Array):
         raise ctx.build.error("E140", "only elements of arrays can be assigned in compiled code")
-    view, scalar = index_view(ctx.build, owner, key)
-    return split(ctx, value, lambda item: store_value(ctx, owner.viewed(view), item, scalar=scalar))
+    try:
+        selected = select(ctx.build, owner, key)
+    except PythonRaises as raised:
+        return ctx.build.leave(raised.reason)
+    return split(ctx, value, lambda item: store_selected(ctx, selected, item))
+
+
+def store_selected(ctx: Lowering, selected: Selected, value: Operand) -> Operand:
+    """`owner[key] = value` for what the key selects."""
+    try:
+        if isinstance(selected, Basic):
+            return store_value(ctx, selected.array, value, scalar=selected.scalar)
+        return _store_elements(ctx, selected, value)
+    except PythonRaises as raised:
+        return ctx.build.leave(raised.reason)
+
+
+def _store_elements(ctx: Lowering, selected: Masked | Selection, value: Operand) -> Operand:
+    """A store through arrays of positions or a mask."""
+    dtype = selected.array.dtype
+    match value:
+        case Tuple():
+            return _store_elements(ctx, selected, from_nested(ctx.build, value, dtype))
+        case Scalar():
+            if not _guard_conversion(ctx, value, dtype):
+                return Never()
+            write_selected(ctx.build, selected, value)
+        case Array():
+            if value.dtype.kind == "c" and dtype.kind != "c":
+                return ctx.build.leave("casting complex values to real")
+            write_selected(ctx.build, selected, value)
+        case _:
+            raise _not_storable(ctx)
+    return value
 
 
 def store_value(ctx: Lowering, target: Array, value: Operand, *, scalar: bool) -> Operand:
@@ -31,12 +74,12 @@ def store_value(ctx: Lowering, target: Array, value: Operand, *, scalar: bool) -
     refuse_readonly(build, target)
     match value:
         case Tuple():
-            return store_value(ctx, target, from_nested(build, value, None), scalar=False)
+            return store_value(ctx, target, from_nested(build, value, target.dtype), scalar=False)
         case Scalar():
             if not _guard_conversion(ctx, value, target.dtype):
                 return Never()
             if scalar or target.rank == 0:
-                build.write(target.view.at(()), cast(value.expr, target.dtype))
+                build.write(target.view.at(()), cast(narrowed(build, value.expr, target.dtype), target.dtype))
             else:
                 store(build, target, value)
         case Array() if scalar and value.rank > 0:
@@ -46,10 +89,37 @@ def store_value(ctx: Lowering, target: Array, value: Operand, *, scalar: bool) -
                 return build.leave("casting complex values to real")
             store(build, target, Array(_fitting(ctx, value.view, target.rank), value.dtype))
         case _:
-            raise build.error(
-                "E141", "this value cannot be stored in an array in compiled code", "store numbers or arrays"
-            )
+            raise _not_storable(ctx)
     return value
+
+
+def augment_selected(ctx: Lowering, name: str, selected: Masked | Selection, value: Operand) -> Operand:
+    """`owner[key] op= value`: read all, compute, write all; so of repeated positions the last one counts."""
+    build, array = ctx.build, selected.array
+    if isinstance(value, Never):
+        return value
+    try:
+        if isinstance(selected, Masked) and isinstance(value, Scalar):
+            return apply_ufunc(build, name, (array, value), out=array, where=selected.mask)
+        old = read_selected(build, selected)
+        result = apply_ufunc(build, name, (old, as_data(build, value)))
+        if isinstance(result, Never):
+            return result
+        assert isinstance(old, Array)
+        if not isinstance(result, Array) or result.rank > old.rank:
+            return build.leave("non-broadcastable output operand")
+        if not np.can_cast(result.dtype.numpy, array.dtype.numpy, "same_kind"):
+            return build.leave("the result cannot be cast to the elements")
+        write_selected(build, selected, result)
+    except PythonRaises as raised:
+        return build.leave(raised.reason)
+    return value
+
+
+def _not_storable(ctx: Lowering) -> CompileError:
+    return ctx.build.error(
+        "E141", "this value cannot be stored in an array in compiled code", "store numbers or arrays"
+    )
 
 
 def _fitting(ctx: Lowering, view: View, rank: int) -> View:

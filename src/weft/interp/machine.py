@@ -17,7 +17,20 @@ from weft.interp.memory import AnyArray, Bound, Memory
 from weft.interp.outcome import MISSING, Left, LeftFrame, ResumeError
 from weft.interp.scalars import Env, compile_expr, enter, keep, leave
 from weft.ir.exprs import Expr, Value
-from weft.ir.nodes import NOTHING, Bundle, Choice, Constant, Missing, Pack, Program, Site, SlotObject, Storage, View
+from weft.ir.nodes import (
+    NOTHING,
+    Bundle,
+    Choice,
+    Constant,
+    Listed,
+    Missing,
+    Pack,
+    Program,
+    Site,
+    SlotObject,
+    Storage,
+    View,
+)
 
 NO_ROOT = -1  # of a view of nothing
 
@@ -35,7 +48,7 @@ class Machine:
         self.site_times: dict[int, int] = {}
         self.deadline = math.inf  # on the monotonic clock
         self.leaving: set[int] = set()  # roots of the arrays in the bundle being built
-        self.made: dict[int, Any] = {}  # objects made once, by the number of their packs
+        self.shared: dict[int, Any] = {}  # objects in it that stand in several places
 
     def enter(self) -> None:
         """Take scalars and arrays from the slots."""
@@ -102,6 +115,9 @@ def compile_bundle(bundle: Bundle, program: Program) -> Build:
             return lambda machine: MISSING
         case Pack():
             return _compile_pack(bundle, program)
+        case Listed(view=view, type=type_, share=share):
+            elements = compile_view(view, program.containers[view.container])
+            return _once(share, lambda machine: [leave(x, type_) for x in elements(machine.env, machine.memory).array])
         case Choice(tag=tag, items=items):
             chosen, builds = compile_expr(tag), [compile_bundle(item, program) for item in items]
             return lambda machine: builds[int(chosen(machine.env))](machine)
@@ -114,17 +130,28 @@ def compile_bundle(bundle: Bundle, program: Program) -> Build:
 
 def _compile_pack(pack: Pack, program: Program) -> Build:
     builds = [compile_bundle(item, program) for item in pack.items]
+    if pack.cls >= 0:
+        cls = program.constants[pack.cls]
+        return _once(pack.share, lambda machine: cls(*(build(machine) for build in builds)))
+    if pack.is_dict:
+        pairs = list(zip(builds[::2], builds[1::2], strict=True))
+        return _once(pack.share, lambda machine: {key(machine): value(machine) for key, value in pairs})
+    if pack.is_list:
+        return _once(pack.share, lambda machine: [build(machine) for build in builds])
+    return lambda machine: tuple(build(machine) for build in builds)
 
-    def build(machine: Machine) -> Any:
-        if pack.number in machine.made:
-            return machine.made[pack.number]
-        items = [build(machine) for build in builds]
-        made = program.constants[pack.maker](*items) if pack.maker >= 0 else items if pack.is_list else tuple(items)
-        if pack.number:
-            machine.made[pack.number] = made
-        return made
 
-    return build
+def _once(share: int, build: Build) -> Build:
+    """Build an object that stands in several places once per way out."""
+    if not share:
+        return build
+
+    def shared(machine: Machine) -> Any:
+        if share not in machine.shared:
+            machine.shared[share] = build(machine)
+        return machine.shared[share]
+
+    return shared
 
 
 def _compile_array(view: View, program: Program) -> Build:
@@ -147,6 +174,7 @@ def compile_site(site: Site, program: Program) -> Callable[[Machine, str], Left]
 
     def build(machine: Machine, reason: str) -> Left:
         machine.leaving.clear()
+        machine.shared.clear()
         left = tuple(
             LeftFrame(frame.function, frame.path, frame.names, tuple(value(machine) for value in values))
             for frame, values in frames

@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from weft.interp.arrays import compile_memlet, compile_shape, compile_view
+from weft.interp.calls import compile_call
 from weft.interp.machine import Build, Machine, compile_bundle, compile_item, compile_site
 from weft.interp.memory import Bound, MapRecord, Point
 from weft.interp.noise import NOISE, Noise
@@ -35,6 +36,7 @@ from weft.ir.nodes import (
     MatMul,
     Memlet,
     Node,
+    NumpyCall,
     Program,
     Reduce,
     Region,
@@ -129,6 +131,8 @@ def compile_node(node: Node, program: Program) -> Step:
     match node:
         case Alloc() | Elementwise() | Reduce() | Scan() | MatMul() | Tasklet():
             return _compile_dataflow(node, program)
+        case NumpyCall():
+            return compile_call(node, program)
         case Map():
             return _compile_map(node, program)
         case Loop() | While():

@@ -15,7 +15,7 @@ from typing import TypeVar
 from weft.ir.dtypes import SCALAR_TYPES, ScalarType
 from weft.ir.exprs import Expr, Index, Op, Value, const, const_index, index, op
 from weft.ir.lexer import TokenStream
-from weft.ir.nodes import Axis, Bundle, Choice, Constant, Container, Memlet, Missing, Pack, SlotObject, View
+from weft.ir.nodes import Axis, Bundle, Choice, Constant, Container, Listed, Memlet, Missing, Pack, SlotObject, View
 from weft.ir.text import implied_type
 
 _T = TypeVar("_T")
@@ -317,13 +317,20 @@ def parse_bundle(source: Source) -> Bundle:
         return Missing()
     if source.accept("choice"):
         return Choice(parse_expr(source), source.sequence(parse_bundle))
-    if source.peek("list") or source.peek("tuple") or source.peek("call"):
+    if any(source.peek(kind) for kind in ("list", "tuple", "dict", "call")):
         return _parse_pack(source)
+    if source.accept("listed"):
+        share, type_ = _parse_share(source), source.scalar_type()
+        return Listed(parse_view(source), type_, share)
     return parse_expr(source)
 
 
 def _parse_pack(source: Source) -> Bundle:
     kind = source.word("")
-    maker = source.integer() if kind == "call" else -1
-    number = source.integer() if source.accept("as") else 0
-    return Pack(source.sequence(parse_bundle), kind == "list", maker, number)
+    cls = source.integer() if kind == "call" else -1
+    share = _parse_share(source)
+    return Pack(source.sequence(parse_bundle), kind == "list", kind == "dict", share, cls)
+
+
+def _parse_share(source: Source) -> int:
+    return source.integer() if source.accept("as") else 0

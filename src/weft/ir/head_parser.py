@@ -124,7 +124,8 @@ def _writeback(source: Source, head: Head) -> None:
 def _warning(source: Source, head: Head) -> None:
     operation = source.string()
     source.expect("line")
-    head.warn_sites.append(WarnSite(operation, source.integer()))
+    line = source.integer()
+    head.warn_sites.append(WarnSite(operation, line, source.string() if source.accept("modes") else ""))
 
 
 def _array(source: Source, _: Head) -> None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, TypeAlias
 
-from weft.ir.dtypes import DType
+from weft.ir.dtypes import DType, ScalarType
 from weft.ir.exprs import Expr, Index, Value, const_index
 from weft.support.abi import ArgSpec, FunctionRef, Slot, WarnSite, WriteBack
 from weft.support.spans import Span
@@ -144,15 +144,27 @@ class SlotObject:
 
 @dataclass(frozen=True, slots=True)
 class Pack:
-    """A tuple (or list) of bundles; or what the constant `maker` gives when it is called with them.
+    """A tuple of bundles, or a list, or a dict of keys and values in turn.
 
-    Packs of one `number` that leave together are one object; 0: each is its own.
+    Where an object may be met in several places, `share` is its number: all packs of one exit with that number are one
+    object (and say the same). 0 is an object met here only. With `cls`, the number of a class among the constants, it
+    is what the class gives when it is called with the items: a named tuple or an object of a dataclass.
     """
 
     items: tuple[Bundle, ...]
     is_list: bool = False
-    maker: int = -1
-    number: int = 0
+    is_dict: bool = False
+    share: int = 0
+    cls: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A list of the elements of a view of one axis, as scalars of a type; `share` as for a pack."""
+
+    view: View
+    type: ScalarType
+    share: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +180,7 @@ class Missing:
     """A name without a value."""
 
 
-Bundle: TypeAlias = Expr | View | Constant | SlotObject | Pack | Choice | Missing
+Bundle: TypeAlias = Expr | View | Constant | SlotObject | Pack | Listed | Choice | Missing
 
 
 # ---- nodes ----------------------------------------------------------------------------------------------------------
@@ -267,6 +279,41 @@ class MatMul:
     warn: int = -1
     id: int = field(default=0, compare=False)
     span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class CallResult:
+    """An array or number that a NumPy call gives.
+
+    A `target` container gets its memory by the call; it holds the array with its axes in `order` (none: as they are),
+    which then is dense in C order.
+    """
+
+    target: Value | str
+    order: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NumpyCall:
+    """Call a NumPy function that gives fresh results, and neither changes nor keeps its arguments.
+
+    `sizes` are the extents of the results that are known by the call only; the others must be as the containers say.
+    Whatever else comes of the call (an exception, other types, other extents), the program leaves through the site.
+    """
+
+    function: str  # dotted, from "numpy" on
+    args: tuple[Bundle, ...]
+    keywords: tuple[tuple[str, Bundle], ...] = ()
+    results: tuple[CallResult, ...]
+    sizes: tuple[Value, ...] = ()
+    site: int
+    id: int = field(default=0, compare=False)
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def given(self) -> tuple[Bundle, ...]:
+        """All arguments, positional ones first."""
+        return (*self.args, *(bundle for _, bundle in self.keywords))
 
 
 @dataclass(frozen=True, slots=True)
@@ -414,7 +461,7 @@ class Guard:
 
 
 Node: TypeAlias = (
-    Alloc | Elementwise | Reduce | Scan | MatMul | Tasklet | Map | Loop | While | Branch
+    Alloc | Elementwise | Reduce | Scan | MatMul | NumpyCall | Tasklet | Map | Loop | While | Branch
     | Yield | Continue | Break | Return | Site | Guard
 )  # fmt: skip
 

@@ -17,6 +17,8 @@ from weft.ir.nodes import (
     Alloc,
     Branch,
     Break,
+    Bundle,
+    CallResult,
     Carry,
     Continue,
     Elements,
@@ -28,6 +30,7 @@ from weft.ir.nodes import (
     MatMul,
     Memlet,
     Node,
+    NumpyCall,
     Program,
     Reduce,
     Region,
@@ -228,6 +231,36 @@ def _matmul(source: Source) -> MatMul:
     return MatMul(output=output, lhs=lhs, rhs=rhs, warn=_warn(source), id=source.next_id())
 
 
+def _call(source: Source) -> NumpyCall:
+    function = source.name("a function")
+    given = source.sequence(_argument)
+    source.expect("->")
+    results = source.sequence(_result)
+    sizes = source.sequence(Source.define) if source.accept("sizes") else ()
+    source.expect("site")
+    return NumpyCall(
+        function=function,
+        args=tuple(bundle for name, bundle in given if not name),
+        keywords=tuple((name, bundle) for name, bundle in given if name),
+        results=results,
+        sizes=sizes,
+        site=source.integer(),
+        id=source.next_id(),
+    )
+
+
+def _argument(source: Source) -> tuple[str, Bundle]:
+    name = source.name("a keyword") if source.peek("=", 1) else ""
+    if name:
+        source.expect("=")
+    return name, parse_bundle(source)
+
+
+def _result(source: Source) -> CallResult:
+    target = _target(source)
+    return CallResult(target, source.sequence(Source.integer) if source.accept("axes") else ())
+
+
 def _map(source: Source) -> Map:
     number = source.next_id()
     params = source.sequence(Source.define)
@@ -345,6 +378,7 @@ _NODES: dict[str, Callable[[Source], Node]] = {
     "reduce": _reduce,
     "scan": _scan,
     "matmul": _matmul,
+    "call": _call,
     "tasklet": _tasklet_block,
     "map": _map,
     "for": _loop,

@@ -26,6 +26,7 @@ from weft.ir.nodes import (
     Branch,
     Break,
     Bundle,
+    CallResult,
     Carry,
     Choice,
     Constant,
@@ -35,12 +36,14 @@ from weft.ir.nodes import (
     Elementwise,
     Guard,
     Let,
+    Listed,
     Loop,
     Map,
     MatMul,
     Memlet,
     Missing,
     Node,
+    NumpyCall,
     Pack,
     Program,
     Reduce,
@@ -58,7 +61,7 @@ from weft.ir.nodes import (
     Yield,
 )  # fmt: skip
 from weft.ir.text import VERSION, implied_type, print_name, print_object, quote
-from weft.support.abi import ArgSpec, FunctionRef, Slot, SlotKind
+from weft.support.abi import ArgSpec, FunctionRef, Slot, SlotKind, WarnSite
 
 
 def print_program(program: Program) -> str:
@@ -74,7 +77,7 @@ def print_program(program: Program) -> str:
         *_functions(program.functions),
         *(f"constant {print_object(constant)}" for constant in program.constants),
         *(f"writeback slot {entry.slot} {quote(entry.name)}" for entry in program.writebacks),
-        *(f"warning {quote(entry.operation)} line {entry.line}" for entry in program.warn_sites),
+        *(_warning(entry) for entry in program.warn_sites),
     ]
     return "\n".join([*head, *scalars, *_undefined(program, printer), *arrays, "{", *body, "}", ""])
 
@@ -187,6 +190,11 @@ def _undefined(program: Program, printer: _Printer) -> Iterable[str]:
 
 
 # ---- everything else ------------------------------------------------------------------------------------------------
+
+
+def _warning(entry: WarnSite) -> str:
+    modes = f" modes {quote(entry.modes)}" if entry.modes else ""
+    return f"warning {quote(entry.operation)} line {entry.line}{modes}"
 
 
 class _ExprPrinter:
@@ -307,9 +315,12 @@ class _ExprPrinter:
                 return f"constant {index}"
             case SlotObject(slot=slot):
                 return f"slot {slot}"
-            case Pack(items=items, is_list=is_list, maker=maker, number=number):
-                kind = "list" if is_list else f"call {maker}" if maker >= 0 else "tuple"
-                return f"{kind}{f' as {number} ' if number else ''}({self.bundles(items)})"
+            case Pack(items=items, share=share, cls=cls):
+                plain = "dict" if bundle.is_dict else "list" if bundle.is_list else "tuple"
+                kind = f"call {cls}" if cls >= 0 else plain
+                return f"{kind}{f' as {share} ' if share else ''}({self.bundles(items)})"
+            case Listed(view=view, type=type_, share=share):
+                return f"listed{f' as {share}' if share else ''} {type_.text} {self.view(view)}"
             case Choice(tag=tag, items=items):
                 return f"choice {self.expr(tag)} ({self.bundles(items)})"
             case Missing():
@@ -339,6 +350,8 @@ class _Printer(_ExprPrinter):
                 return self._reduce(node, pad)
             case Alloc() | Scan() | MatMul():
                 return [pad + self._simple(node)]
+            case NumpyCall():
+                return [pad + self._call(node)]
             case _:
                 return [pad + self._control(node)]
 
@@ -352,6 +365,17 @@ class _Printer(_ExprPrinter):
             case MatMul():
                 text = f"matmul {self.view(node.output)} = {self.view(node.lhs)} @ {self.view(node.rhs)}"
                 return text + _warn(node.warn)
+
+    def _call(self, node: NumpyCall) -> str:
+        given = [self.bundle(bundle) for bundle in node.args]
+        given += [f"{print_name(name)}={self.bundle(bundle)}" for name, bundle in node.keywords]
+        text = f"call {print_name(node.function)}({', '.join(given)}) -> ({', '.join(map(self._result, node.results))})"
+        sizes = f" sizes ({', '.join(map(self.define, node.sizes))})" if node.sizes else ""
+        return f"{text}{sizes} site {node.site}"
+
+    def _result(self, result: CallResult) -> str:
+        order = f" axes ({', '.join(map(str, result.order))})" if result.order else ""
+        return self._target(result.target) + order
 
     def _reduce(self, node: Reduce, pad: str) -> list[str]:
         head = f"{pad}reduce {node.op} {self.view(node.output)} ="

@@ -20,6 +20,7 @@ from weft.ir.nodes import (
     Choice,
     Constant,
     Container,
+    Listed,
     Memlet,
     Missing,
     Node,
@@ -199,33 +200,38 @@ class Scope:
             self.written.add(memlet.container)
         return container
 
-    def bundle(self, bundle: Bundle) -> None:
-        """What leaves is there."""
+    def bundle(self, bundle: Bundle, *, leaves: bool = True) -> None:
+        """What is handed to Python is there; what `leaves` the program outlives its region."""
         program = self.program
         match bundle:
             case Constant(index=number):
                 self.require(0 <= number < len(program.constants), f"there is no constant {number}")
             case SlotObject(slot=slot):
                 self.require(0 <= slot < len(program.slots), f"there is no slot {slot}")
-            case Pack(items=items, maker=maker):
-                self.require(-1 <= maker < len(program.constants), f"there is no constant {maker}")
-                self.bundles(items)
+            case Pack(items=items, cls=cls):
+                self.require(-1 <= cls < len(program.constants), f"there is no constant {cls}")
+                self.bundles(items, leaves=leaves)
             case Choice(tag=tag, items=items):
                 self.use(tag)
                 self.require(tag.type.dtype.kind in "biu", f"a choice by {tag.type.text}, which is no integer")
-                self.bundles(items)
+                self.bundles(items, leaves=leaves)
             case Missing():
                 pass
             case View():
                 self.view(bundle)
-                self.stays(bundle)
+                if leaves:
+                    self.stays(bundle)
+            case Listed(view=view, type=type_):
+                self.require(view.rank == 1, "a list is made of an array of one axis")
+                self.stays(view)
+                self.require(self.view(view).dtype is type_.dtype, f"a list of {type_.text} of another element type")
             case _:
                 self.use(bundle)
 
-    def bundles(self, bundles: Iterable[Bundle]) -> None:
+    def bundles(self, bundles: Iterable[Bundle], *, leaves: bool = True) -> None:
         """The same for many."""
         for bundle in bundles:
-            self.bundle(bundle)
+            self.bundle(bundle, leaves=leaves)
 
 
 def may_be(program: Program, name: str) -> frozenset[str]:

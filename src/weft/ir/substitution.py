@@ -19,6 +19,7 @@ from weft.ir.nodes import (
     Branch,
     Break,
     Bundle,
+    CallResult,
     Carry,
     Choice,
     Constant,
@@ -26,12 +27,14 @@ from weft.ir.nodes import (
     Elements,
     Elementwise,
     Guard,
+    Listed,
     Loop,
     Map,
     MatMul,
     Memlet,
     Missing,
     Node,
+    NumpyCall,
     Pack,
     Reduce,
     Region,
@@ -100,6 +103,8 @@ class Substitution:
                 return _updated(node, condition=self.expr(node.condition))
             case Alloc():
                 return _updated(node, container=self.name(node.container))
+            case NumpyCall():
+                return self._call(node)
 
     def expr(self, expr: Expr) -> Expr:
         """An expression."""
@@ -146,6 +151,8 @@ class Substitution:
                 return self.view(bundle)
             case Pack():
                 return _updated(bundle, items=_each(self.bundle, bundle.items))
+            case Listed():
+                return _updated(bundle, view=self.view(bundle.view))
             case Choice():
                 return _updated(bundle, tag=self.expr(bundle.tag), items=_each(self.bundle, bundle.items))
             case Constant() | SlotObject() | Missing():
@@ -187,6 +194,18 @@ class Substitution:
                 return _updated(node, output=output, input=self.view(node.input))
             case MatMul():
                 return _updated(node, output=output, lhs=self.view(node.lhs), rhs=self.view(node.rhs))
+
+    def _call(self, node: NumpyCall) -> NumpyCall:
+        return _updated(
+            node,
+            args=_each(self.bundle, node.args),
+            keywords=_each(lambda pair: _pair(pair, pair[0], self.bundle(pair[1])), node.keywords),
+            results=_each(self._result, node.results),
+            sizes=_each(self.defined, node.sizes),
+        )
+
+    def _result(self, result: CallResult) -> CallResult:
+        return _updated(result, target=self._target(result.target))
 
     def _scope(self, node: Map | Loop | While | Branch) -> Node:
         match node:

@@ -17,11 +17,13 @@ from weft.ir.nodes import (
     Elements,
     Elementwise,
     Guard,
+    Listed,
     Loop,
     Map,
     MatMul,
     Missing,
     Node,
+    NumpyCall,
     Pack,
     Program,
     Reduce,
@@ -61,6 +63,8 @@ def bundle_views(bundle: Bundle) -> Iterator[View]:
     match bundle:
         case View():
             yield bundle
+        case Listed(view=view):
+            yield view
         case Pack(items=items) | Choice(items=items):
             for item in items:
                 yield from bundle_views(item)
@@ -73,6 +77,8 @@ def bundle_values(bundle: Bundle) -> Iterator[Value]:
     match bundle:
         case View():
             yield from view_values(bundle)
+        case Listed(view=view):
+            yield from view_values(view)
         case Pack(items=items):
             for item in items:
                 yield from bundle_values(item)
@@ -107,6 +113,27 @@ def leaving_bundles(node: Node) -> tuple[Bundle, ...]:
             return ()
 
 
+def call_views(node: Node) -> tuple[View, ...]:
+    """The views among the arguments of a NumPy call."""
+    return tuple(v for bundle in node.given for v in bundle_views(bundle)) if isinstance(node, NumpyCall) else ()
+
+
+def allocated_by(node: Node) -> tuple[str, ...]:
+    """The containers a node itself gives memory to."""
+    match node:
+        case Alloc(container=name):
+            return (name,)
+        case NumpyCall(results=results):
+            return tuple(result.target for result in results if isinstance(result.target, str))
+        case _:
+            return ()
+
+
+def site_left_through(node: Node) -> int | None:
+    """The site a node itself may leave the program through."""
+    return node.site if isinstance(node, Guard | Alloc | NumpyCall) else None
+
+
 def bound_items(node: Node) -> tuple[Expr | View, ...]:
     """What a node binds to carries and branch results, itself: initial values and what Yield, Continue, Break give."""
     match node:
@@ -131,6 +158,9 @@ def defined_values(node: Node) -> Iterator[Value]:
             yield from params
             for tasklet in body:
                 yield from defined_values(tasklet)
+        case NumpyCall(results=results, sizes=sizes):
+            yield from sizes
+            yield from (result.target for result in results if isinstance(result.target, Value))
         case Map(params=params):
             yield from params
         case Loop(var=var, carries=carries):
@@ -176,7 +206,7 @@ def used_values(node: Node) -> Iterator[Value]:
         yield from values_in(expr)
     for view in node_views(node):
         yield from view_values(view)
-    for bundle in leaving_bundles(node):
+    for bundle in (*leaving_bundles(node), *(node.given if isinstance(node, NumpyCall) else ())):
         yield from bundle_values(bundle)
     for item in bound_items(node):
         yield from view_values(item) if isinstance(item, View) else values_in(item)
@@ -260,13 +290,14 @@ def _named(node: Node) -> Iterator[str]:
     for bundle in leaving_bundles(node):
         yield from (view.container for view in bundle_views(bundle))
     yield from (item.container for item in bound_items(node) if isinstance(item, View))
+    yield from (view.container for view in call_views(node))
     yield from _named_directly(node)
 
 
 def _named_directly(node: Node) -> Iterator[str]:
     match node:
-        case Alloc(container=container):
-            yield container
+        case Alloc() | NumpyCall():
+            yield from allocated_by(node)
         case Tasklet(reads=reads, writes=writes):
             yield from (memlet.container for _, memlet in reads)
             yield from (memlet.container for memlet, _ in writes)

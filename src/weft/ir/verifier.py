@@ -10,12 +10,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from weft.ir.dtypes import DType
-from weft.ir.exprs import Expr, Index, Value, const_index
+from weft.ir.exprs import Expr, Index, Value, const_index, index
 from weft.ir.nodes import (
     NOTHING,
     Alloc,
     Branch,
     Break,
+    CallResult,
     Continue,
     Elements,
     Elementwise,
@@ -25,6 +26,7 @@ from weft.ir.nodes import (
     Map,
     MatMul,
     Node,
+    NumpyCall,
     Program,
     Reduce,
     Region,
@@ -141,6 +143,8 @@ def _check_node(node: Node, scope: Scope, place: _Place) -> None:
     match node:
         case Alloc() | Elementwise() | Reduce() | Scan() | MatMul() | Tasklet():
             _check_dataflow(node, scope, place)
+        case NumpyCall():
+            _check_call(node, scope, place)
         case Map():
             _check_map(node, scope, place)
         case Loop() | While():
@@ -185,6 +189,37 @@ def _check_alloc(node: Alloc, scope: Scope, place: _Place) -> None:
         scope.require(node.site in scope.sites, f"site {node.site} does not stand above")
     scope.use_all(container.shape)
     scope.arrays.add(node.container)
+
+
+def _check_call(node: NumpyCall, scope: Scope, place: _Place) -> None:
+    scope.require(not place.in_map, "Python is called inside a map")
+    scope.require(node.site in scope.sites, f"site {node.site} does not stand above")
+    for bundle in node.given:
+        scope.bundle(bundle, leaves=False)
+    shapes = [scope.container(result.target).shape for result in node.results if isinstance(result.target, str)]
+    extents = {extent for shape in shapes for extent in shape}
+    for value in node.sizes:
+        _check_integer(value, scope)
+        scope.require(index(value) in extents, f"{value.text} is no extent of what the call gives")
+        scope.define(value)
+    for result in node.results:
+        if isinstance(result.target, Value):
+            scope.require(not result.order, f"{result.target.text} is a number and has no axes")
+            scope.define(result.target)
+        else:
+            _check_result(result, result.target, scope)
+
+
+def _check_result(result: CallResult, name: str, scope: Scope) -> None:
+    container = scope.container(name)
+    dense = container.storage is Storage.TRANSIENT and container.layout is Layout.C
+    scope.require(dense, f"{name} gets its memory by a call, but is no transient in C order")
+    scope.require(name not in scope.arrays, f"{name} is allocated twice")
+    axes = sorted(result.order) in ([], list(range(container.rank)))
+    scope.require(axes, f"the axes {result.order} are not those of {name}")
+    scope.use_all(container.shape)
+    scope.arrays.add(name)
+    scope.written.add(name)
 
 
 def _check_elementwise(node: Elementwise, scope: Scope) -> None:

@@ -12,8 +12,8 @@ from weft.numpy_rules.arrays import as_array, as_data, data_dtype
 from weft.numpy_rules.builder import Builder
 from weft.numpy_rules.elementwise import permute
 from weft.numpy_rules.registry import numpy_rule
-from weft.numpy_rules.reshaping import product
-from weft.numpy_rules.values import Array, Operand, Scalar, Static, Tuple
+from weft.numpy_rules.reshaping import product, reshape_view
+from weft.numpy_rules.values import Array, Flat, Operand, Scalar, Static, Tuple
 
 
 @numpy_rule("ndarray.shape", "scalar.shape", "numpy.shape", samples=("shape(f8[3, 4])", "shape(f8[()])", "shape(2.5)"))
@@ -87,5 +87,7 @@ def lower_nbytes(build: Builder, a: Operand, /) -> Operand:
 
 @numpy_rule("ndarray.flat")
 def lower_flat(build: Builder, a: Operand, /) -> Operand:
-    """Refused: an iterator."""
-    raise build.error("E280", "a.flat is not compiled", "use a.ravel() or loop over the indices")
+    """All elements in C order, to be indexed, assigned or looped over."""
+    array = as_array(build, a)
+    view = reshape_view(build, array.view, (product(array.shape),))
+    return Flat(array, None if view is None else array.viewed(view))

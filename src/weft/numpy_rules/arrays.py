@@ -259,6 +259,8 @@ def from_nested(build: Builder, operand: Tuple, dtype: DType | None = None) -> A
         return Array(build.alloc((const_index(0),), dtype, "x"), dtype)
     shape, leaves = _leaves(build, operand, ())
     parts = [leaf for _, leaf in leaves]
+    if not parts:
+        dtype = dtype or DType.FLOAT64
     if all(isinstance(leaf, Scalar) for leaf in parts):
         return _from_scalars(build, shape, leaves, dtype or strong_dtype(build, parts))
     arrays = [as_array(build, item) for item in operand.items]
@@ -315,6 +317,16 @@ def stack_arrays(build: Builder, arrays: Sequence[Array], axis: int, dtype: DTyp
     for number_, array in enumerate(arrays):
         initialise(build, Array(drop_axis(target.view, axis, const_index(number_)), dtype), array)
     return target
+
+
+def where_mask(build: Builder, where: Operand | bool) -> Array | None:
+    """The mask given as `where`; None where it is True."""
+    if where is True or (isinstance(where, Scalar) and isinstance(where.expr, Const) and where.expr.value is True):
+        return None
+    mask = as_array(build, where) if not isinstance(where, bool) else None
+    if mask is None or mask.dtype is not DType.BOOL:
+        raise PythonRaises("'where' must be an array of bools")
+    return mask
 
 
 def bool_expr(build: Builder, expr: Expr) -> Expr:

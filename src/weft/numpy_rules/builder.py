@@ -12,7 +12,7 @@ from weft.ir.dtypes import NP_BOOL, PY_INT, DType, ScalarType
 from weft.ir.exprs import Expr, Index, Value, const_index, index, op
 from weft.ir.nodes import Alloc, Container, Layout, Memlet, Storage, Tasklet, View, full_view
 from weft.numpy_rules.guards import Guards
-from weft.support.abi import MAX_EXTENT, WarnSite
+from weft.support.abi import ERROR_KINDS, MAX_EXTENT, WarnSite
 
 
 class NeedStatic(Exception):  # noqa: N818  (a request to the driver, not an error)
@@ -39,6 +39,10 @@ class Builder(Guards):
         if expr.type != PY_INT:
             expr = op("cast", (expr,), PY_INT)
         return index(self.let(expr, name, low=low, high=high))
+
+    def loop_variable(self, name: str, start: Index, stop: Index) -> Value:
+        """A variable that counts from `start` up to `stop`, with these bounds."""
+        return Value(self.new_id(), name, PY_INT, None, None, start, stop - 1)
 
     def select_index(self, tag: Expr, number: int, chosen: Expr, other: Expr) -> Expr:
         """`chosen if tag == number else other`, for integers."""
@@ -97,8 +101,11 @@ class Builder(Guards):
     # -- errors -------------------------------------------------------------------------------------------------------
 
     def warn_site(self, operation: str) -> int:
-        """The number of a place that may give a floating-point RuntimeWarning."""
-        site = WarnSite(operation, self.span.line if self.span else 0)
+        """The number of a place that may give a floating-point RuntimeWarning; -1 where none is wanted."""
+        if self.error_modes and all(self.error_modes.get(kind) == "ignore" for kind in ERROR_KINDS):
+            return -1
+        modes = " ".join(f"{kind}={mode}" for kind, mode in sorted(self.error_modes.items()))
+        site = WarnSite(operation, self.span.line if self.span else 0, modes)
         if site in self.ledger.warn_sites:
             return self.ledger.warn_sites.index(site)
         self.ledger.warn_sites.append(site)

@@ -8,7 +8,7 @@ import numpy as np
 
 from weft.ir.dtypes import PY_BOOL, PY_COMPLEX, PY_FLOAT, PY_INT, ScalarType
 from weft.numpy_rules.arguments import PythonRaises
-from weft.numpy_rules.values import Array, Foreign, Instance, Made, Mapping, Operand, Scalar, Static, Tuple
+from weft.numpy_rules.values import Array, Dict, Foreign, Instance, Made, Operand, Scalar, Static, Tuple
 
 _PYTHON_CLASSES: dict[ScalarType, type[Any]] = {PY_BOOL: bool, PY_INT: int, PY_FLOAT: float, PY_COMPLEX: complex}
 
@@ -22,7 +22,7 @@ def class_of(operand: Operand) -> type[Any] | None:
             return np.ndarray
         case Tuple():
             return operand.cls or (list if operand.is_list else tuple)
-        case Mapping():
+        case Dict():
             return dict
         case Made(cls=cls):
             return cls

@@ -38,9 +38,10 @@ from weft.numpy_rules.arrays import (
     from_nested,
     generate,
     guard_assignable,
+    where_mask,
 )
 from weft.numpy_rules.builder import Builder
-from weft.numpy_rules.elementwise import broadcast_to, cast, initialise, new_array, store
+from weft.numpy_rules.elementwise import broadcast_to, cast, initialise, new_array, store, store_where
 from weft.numpy_rules.indexing import insert_axis
 from weft.numpy_rules.memory_order import copied_order, masked_order
 from weft.numpy_rules.registry import numpy_rule
@@ -376,8 +377,8 @@ def lower_fill(build: Builder, a: Operand, value: Operand, /) -> Operand:
 
 
 @numpy_rule("numpy.copyto")
-def lower_copyto(build: Builder, dst: Operand, src: Operand) -> Operand:
-    """Write an array or a number over another array, where its type allows."""
+def lower_copyto(build: Builder, dst: Operand, src: Operand, *, where: Flag = True) -> Operand:
+    """Write an array or a number over another array, where its type allows and the mask is true."""
     if not isinstance(dst, Array):
         raise PythonRaises("copyto needs an array to write to")
     data = as_data(build, src)
@@ -389,5 +390,9 @@ def lower_copyto(build: Builder, dst: Operand, src: Operand) -> Operand:
     if isinstance(data, Array) and data.rank > dst.rank:
         raise PythonRaises("could not broadcast")
     guard_assignable(build, data, dst.dtype)
-    store(build, dst, data)
+    mask = where_mask(build, where)
+    if mask is None:
+        store(build, dst, data)
+    else:
+        store_where(build, dst, mask, data)
     return Static(None)

@@ -10,6 +10,7 @@ down a second time.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -40,9 +41,13 @@ def apply_ufunc(
     out: Array | None = None,
     dtype: DType | None = None,
     operator: bool = False,
+    where: Array | None = None,
     words: str = "",
 ) -> Operand:
-    """`np.name(*operands, out=out, dtype=dtype)`; `words` is what warnings call it, where that is not its name."""
+    """`np.name(*operands, out=out, dtype=dtype, where=where)`; `where` is a mask, and needs an `out`.
+
+    `words` is what warnings call it, where that is not its name.
+    """
     parts = [part for part in operands if isinstance(part, Scalar | Array)]
     if len(parts) != len(operands):
         raise build.error("E210", f"np.{name} is not compiled for this kind of operand", "pass arrays or numbers")
@@ -59,7 +64,7 @@ def apply_ufunc(
             return Never()
     if out is None and all(isinstance(part, Scalar) or part.rank == 0 for part in parts):
         return _scalar(build, name, parts, loop, words or name, lone=operator and _is_scalar_math(parts))
-    return _array(build, name, parts, loop, out, words or name)
+    return _array(build, name, parts, loop, out, words or name, where)
 
 
 def _is_scalar_math(parts: Sequence[Scalar | Array]) -> bool:
@@ -176,6 +181,20 @@ def cast(expr: Expr, dtype: DType) -> Expr:
     return op("cast", (expr,), target)
 
 
+def narrowed(build: Builder, expr: Expr, dtype: DType) -> Expr:
+    """A number in a narrower type of floats: where it gets infinite, NumPy warns of a cast, whatever it is for.
+
+    In any other type it stays as it is.
+    """
+    source = expr.type.dtype
+    if source.kind not in "fc" or dtype.kind not in "fc" or dtype.itemsize >= source.itemsize:
+        return expr
+    made = cast(expr, dtype)
+    if isinstance(made, Const) and isinstance(expr, Const) and np.isfinite(made.value) == np.isfinite(expr.value):
+        return made
+    return build.let(op("cast", (expr,), ScalarType(dtype)), "x", warn=build.warn_site("cast"))
+
+
 def scalar_expr(build: Builder, operand: Scalar | Array) -> Expr:
     """A scalar, or the element of a 0-d array, as an expression."""
     if isinstance(operand, Scalar):
@@ -187,14 +206,16 @@ def _scalar(
     build: Builder, name: str, parts: Sequence[Scalar | Array], loop: Sequence[DType], words: str, *, lone: bool
 ) -> Operand:
     """An operation that gives a NumPy scalar; `lone`: an operator on NumPy scalars, which warns in words of its own."""
-    args = [cast(scalar_expr(build, part), target) for part, target in zip(parts, loop, strict=False)]
-    expr = _operation(name, args, loop[-1])
+    given = [scalar_expr(build, part) for part in parts]
+    args = [cast(narrowed(build, expr, target), target) for expr, target in zip(given, loop, strict=False)]
+    expr = operation(name, args, loop[-1])
     overflows = lone and name in _OVERFLOWING and loop[0].kind in "iu"
-    warn = build.warn_site(f"scalar {words}" if lone else words) if overflows or _may_warn(name, loop) else -1
+    warn = build.warn_site(f"scalar {words}" if lone else words) if overflows or may_warn(name, loop) else -1
     return Scalar(build.let(expr, name[:3], warn=warn))
 
 
-def _operation(name: str, args: Sequence[Expr], result: DType) -> Expr:
+def operation(name: str, args: Sequence[Expr], result: DType) -> Expr:
+    """The ufunc on operands of the types its loop takes."""
     if name == "absolute" and result.kind == "u":
         return args[0]
     if len(args) == 2 and {args[0].type.dtype, args[1].type.dtype} == {DType.INT64, DType.UINT64}:
@@ -219,22 +240,36 @@ def _mixed_comparison(name: str, left: Expr, right: Expr) -> Expr:
     return op("logical_and", (op("logical_not", (negative,), NP_BOOL), both), NP_BOOL)
 
 
-def _may_warn(name: str, loop: Sequence[DType]) -> bool:
+def may_warn(name: str, loop: Sequence[DType]) -> bool:
+    """Whether a loop of these types can give a RuntimeWarning."""
     if loop[0].kind in "fc":
         return bool(OPS[name].warns)
     return name in ("floor_divide", "remainder", "divide", "fmod", "reciprocal") and loop[0].kind in "iu"
 
 
 def _array(
-    build: Builder, name: str, parts: Sequence[Scalar | Array], loop: Sequence[DType], out: Array | None, words: str
+    build: Builder,
+    name: str,
+    parts: Sequence[Scalar | Array],
+    loop: Sequence[DType],
+    out: Array | None,
+    words: str,
+    where: Array | None = None,
 ) -> Operand:
     """An array operation."""
-    shape = broadcast_shapes(build, [part.shape for part in parts if isinstance(part, Array)])
-    warn = build.warn_site(words) if _may_warn(name, loop) else -1
+    parts = [
+        Scalar(narrowed(build, part.expr, target)) if isinstance(part, Scalar) else part
+        for part, target in zip(parts, loop, strict=False)
+    ]
+    masks = [] if where is None else [where]
+    shape = broadcast_shapes(build, [part.shape for part in (*parts, *masks) if isinstance(part, Array)])
+    warn = build.warn_site(words) if may_warn(name, loop) else -1
 
     def body(args: Sequence[Expr]) -> Expr:
-        casted = [cast(arg, target) for arg, target in zip(args, loop, strict=False)]
-        return _operation(name, casted, loop[-1])
+        casted = [cast(arg, target) for arg, target in zip(args[: len(parts)], loop, strict=False)]
+        if where is not None:
+            casted = [_where_true(name, args[-1], arg) for arg in casted]
+        return operation(name, casted, loop[-1])
 
     if out is None:
         return map_elements(build, parts, shape, loop[-1], body, name=name, warn=warn)
@@ -243,10 +278,18 @@ def _array(
     if out.rank < len(shape):
         return build.leave("non-broadcastable output operand")
     broadcast_to(build, View("", shape, ()), out.shape)
-    result = map_elements(build, parts, out.shape, loop[-1], body, name=name, warn=warn)
-    assert isinstance(result, Array)
-    store(build, out, result)
+    result = map_elements(build, (*parts, *masks), out.shape, loop[-1], body, name=name, warn=warn)
+    if where is None:
+        store(build, out, result, words)
+    else:
+        store_where(build, out, where, result)
     return out
+
+
+def _where_true(name: str, mask: Expr, operand: Expr) -> Expr:
+    """The operand where the mask is true, elsewhere a number for which nothing warns."""
+    harmless = cast(const_index(0 if name == "arctanh" else 1), operand.type.dtype)
+    return op("select", (mask, operand, harmless), operand.type)
 
 
 def map_elements(
@@ -352,16 +395,34 @@ def broadcast_to(build: Builder, view: View, shape: tuple[Index, ...]) -> View:
     return View(view.container, shape, axes)
 
 
-def store(build: Builder, target: Array, value: Scalar | Array) -> None:
-    """`target[...] = value`, with NumPy's unsafe cast; the value is read before the target is written."""
+def store(build: Builder, target: Array, value: Scalar | Array, words: str = "cast") -> None:
+    """`target[...] = value`, with NumPy's unsafe cast; the value is read before the target is written.
+
+    `words`: what warnings of the cast are about; a ufunc casts under its own name.
+    """
     refuse_readonly(build, target)
     if target.rank == 0:
         expr = scalar_expr(build, value)
-        build.write(target.view.at(()), cast(expr, target.dtype))
+        build.write(target.view.at(()), cast(narrowed(build, expr, target.dtype), target.dtype))
         return
     if isinstance(value, Array):
         build.use_site()  # a later pass may need memory here, where the two overlap
-    node = _assignment(build, target, value)
+    node = _assignment(build, target, value, words)
+    build.mark_written(target.view.container)
+    build.emit(node)
+
+
+def store_where(build: Builder, target: Array, mask: Array, value: Scalar | Array) -> None:
+    """`target[mask] = value[mask]` with the mask and the value broadcast to the target."""
+    refuse_readonly(build, target)
+    build.use_site()  # a later pass may need memory here
+    old, chosen = build.value("x", ScalarType(target.dtype)), build.value("m", NP_BOOL)
+    plain = _assignment(build, target, value)
+    node = replace(
+        plain,
+        inputs=(*plain.inputs, (old, target.view), (chosen, broadcast_to(build, mask.view, target.shape))),
+        expr=op("select", (chosen, plain.expr, old), old.type),
+    )
     build.mark_written(target.view.container)
     build.emit(node)
 
@@ -377,21 +438,21 @@ def initialise(build: Builder, target: Array, value: Scalar | Array) -> None:
     build.emit(_assignment(build, target, value))
 
 
-def _assignment(build: Builder, target: Array, value: Scalar | Array) -> Elementwise:
+def _assignment(build: Builder, target: Array, value: Scalar | Array, words: str = "cast") -> Elementwise:
     inputs: tuple[tuple[Value, View], ...] = ()
     if isinstance(value, Array):
         element = build.value("x", ScalarType(value.dtype))
         inputs = ((element, broadcast_to(build, value.view, target.shape)),)
         expr = cast(element, target.dtype)
     else:
-        raw = value.expr if isinstance(value.expr, Const | Index) else build.let(value.expr)
-        expr = cast(raw, target.dtype)
+        raw = narrowed(build, value.expr, target.dtype)
+        expr = cast(raw if isinstance(raw, Const | Index) else build.let(raw), target.dtype)
     return Elementwise(
         output=target.view,
         params=coordinates(build, target.shape),
         inputs=inputs,
         expr=expr,
-        warn=build.warn_site("cast") if isinstance(value, Array) and _cast_warns(value.dtype, target.dtype) else -1,
+        warn=build.warn_site(words) if isinstance(value, Array) and _cast_warns(value.dtype, target.dtype) else -1,
         id=build.new_id(),
         span=build.span,
     )

@@ -60,6 +60,8 @@ class Guards:
         self.site: Site | None = None
         self.site_used = False
         self.dirty = False  # an observable write happened since the site
+        self.error_modes: dict[str, str] = {}  # what np.errstate around the statement says, by kind
+        self.protected = 0  # `try` and `with` statements around: what raises there must leave through a site
 
     # -- regions ------------------------------------------------------------------------------------------------------
 
@@ -86,6 +88,19 @@ class Guards:
     def emit(self, node: Node) -> None:
         """Append a node."""
         self.scope.nodes.append(node)
+
+    @contextmanager
+    def attempt(self) -> Generator[None, None, None]:
+        """What is written to this region inside; nothing of it stays if that ends with a CompileError."""
+        scope, marks = self.scope, (self.site_used, self.dirty)
+        before = Scope(list(scope.nodes), set(scope.conditions), list(scope.nonnegative), set(scope.bounded))
+        try:
+            yield
+        except CompileError:
+            scope.nodes[:], scope.nonnegative[:] = before.nodes, before.nonnegative
+            scope.conditions, scope.bounded = before.conditions, before.bounded
+            self.site_used, self.dirty = marks
+            raise
 
     def new_id(self) -> int:
         """A fresh number, for values, containers and nodes alike."""

@@ -25,7 +25,7 @@ ZERO, ONE = const_index(0), const_index(1)
 def index_view(build: Builder, array: Array, key: Operand) -> tuple[View, bool]:
     """The view `array[key]`, and whether it is a single element (a scalar when read)."""
     items = key.items if isinstance(key, Tuple) and not key.is_list else (key,)
-    has_ellipsis = any(_is_ellipsis(item) for item in items)
+    has_ellipsis = any(is_ellipsis(item) for item in items)
     expanded = _expand(build, array.rank, items)
     view = array.view
     for axis, operand in reversed(_positions(expanded)):
@@ -35,24 +35,26 @@ def index_view(build: Builder, array: Array, key: Operand) -> tuple[View, bool]:
     return view, scalar
 
 
-def _is_ellipsis(item: Operand) -> bool:
+def is_ellipsis(item: Operand) -> bool:
+    """Whether an index is `...`."""
     return isinstance(item, Static) and item.value is Ellipsis
 
 
-def _is_newaxis(item: Operand) -> bool:
+def is_newaxis(item: Operand) -> bool:
+    """Whether an index is None."""
     return isinstance(item, Static) and item.value is None
 
 
 def _expand(build: Builder, rank: int, items: Sequence[Operand]) -> list[Operand | None]:
     """One entry per axis of the array and per new axis; None stands for a whole axis."""
-    used = sum(not (_is_ellipsis(item) or _is_newaxis(item)) for item in items)
-    if used > rank or sum(_is_ellipsis(item) for item in items) > 1:
+    used = sum(not (is_ellipsis(item) or is_newaxis(item)) for item in items)
+    if used > rank or sum(is_ellipsis(item) for item in items) > 1:
         build.leave("too many indices for array")
         return [None] * rank
     rest: list[Operand | None] = [None] * (rank - used)
     expanded: list[Operand | None] = []
     for item in items:
-        if _is_ellipsis(item):
+        if is_ellipsis(item):
             expanded += rest
             rest = []
         else:
@@ -62,7 +64,7 @@ def _expand(build: Builder, rank: int, items: Sequence[Operand]) -> list[Operand
 
 def _positions(expanded: Sequence[Operand | None]) -> list[tuple[int, Operand | None]]:
     """The entries that take an axis of the array, with that axis."""
-    taking = [item for item in expanded if item is None or not _is_newaxis(item)]
+    taking = [item for item in expanded if item is None or not is_newaxis(item)]
     return list(enumerate(taking))
 
 
@@ -70,7 +72,7 @@ def _insert_axes(view: View, expanded: Sequence[Operand | None]) -> View:
     """Put the new axes of `expanded` where they belong among the axes that are left."""
     result_axis = 0
     for item in expanded:
-        if item is not None and _is_newaxis(item):
+        if item is not None and is_newaxis(item):
             view = insert_axis(view, result_axis)
             result_axis += 1
         elif item is None or isinstance(item, Slice):

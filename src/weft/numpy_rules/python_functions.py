@@ -23,8 +23,9 @@ from weft.numpy_rules.scalars import compare, convert, int_expr, python_unary, t
 from weft.numpy_rules.type_conversions import python_cast
 from weft.numpy_rules.values import (
     Array,
+    Dict,
     Either,
-    Mapping,
+    Iteration,
     Operand,
     Range,
     Scalar,
@@ -156,8 +157,8 @@ def lower_sum(build: Builder, iterable: Operand, /, start: Operand | int = 0) ->
 def _items(build: Builder, operand: Operand, instead: str) -> tuple[Operand, ...]:
     if isinstance(operand, Tuple):
         return operand.items
-    if isinstance(operand, Mapping):
-        return tuple(Static(key) for key in operand.keys)
+    if isinstance(operand, Dict):
+        return tuple(Scalar(const_index(key)) if type(key) is int else Static(key) for key in operand.keys)
     if isinstance(operand, Array | Range):
         raise build.error("E271", "Python would take the elements one by one", f"use {instead}")
     raise PythonRaises("object is not iterable")
@@ -235,8 +236,10 @@ def _int_extreme(build: Builder, test: str, old: Index, new: Index) -> Scalar:
 def lower_len(build: Builder, obj: Operand, /) -> Operand:
     """A Python int."""
     match obj:
-        case Tuple(items=items) | Mapping(items=items):
+        case Tuple(items=items) | Dict(items=items):
             return Scalar(const_index(len(items)))
+        case Iteration(kind="view", items=(inner,)):
+            return lower_len(build, inner)
         case Array() if obj.rank:
             return Scalar(obj.shape[0])
         case Static(value=value) if isinstance(value, str | bytes):
@@ -257,7 +260,7 @@ def lower_tuple(build: Builder, iterable: Operand | tuple[()] = (), /) -> Operan
 def lower_list(build: Builder, iterable: Operand | tuple[()] = (), /) -> Operand:
     """A list of the same items."""
     items = () if isinstance(iterable, tuple) else _items(build, iterable, "the array itself")
-    return Tuple(items, is_list=True, number=build.new_id())
+    return Tuple(items, is_list=True)
 
 
 @numpy_rule("builtins.any", samples=("any((v(0), v(2.5)))", "any(())", "any([v(0), False])"))

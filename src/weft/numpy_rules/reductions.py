@@ -12,8 +12,8 @@ from functools import cache
 
 import numpy as np
 
-from weft.ir.dtypes import DType
-from weft.ir.exprs import Expr, const_index
+from weft.ir.dtypes import DType, ScalarType
+from weft.ir.exprs import Expr, const_index, op
 from weft.ir.nodes import Reduce, Scan, View
 from weft.numpy_rules.arguments import (
     Flag,
@@ -37,9 +37,10 @@ from weft.numpy_rules.arrays import (
     map_array,
     read_scalar,
     ufunc,
+    where_mask,
 )
 from weft.numpy_rules.builder import Builder
-from weft.numpy_rules.elementwise import broadcast_to, cast, new_array, scalar_expr, store
+from weft.numpy_rules.elementwise import broadcast_to, cast, map_elements, new_array, scalar_expr, store
 from weft.numpy_rules.indexing import drop_axis, insert_axis
 from weft.numpy_rules.registry import numpy_rule
 from weft.numpy_rules.reshaping import flat_array
@@ -150,6 +151,31 @@ def reduce_with(
     return _with_initial(build, name, array, axes, target, keep, initial)
 
 
+def _only_where(build: Builder, name: str, a: Operand, where: Flag, initial: Given = None) -> Operand:
+    """The operand of a reduction with what `where` leaves out replaced by a number that changes nothing."""
+    mask = where_mask(build, where)
+    if mask is None:
+        return a
+    array = as_array(build, a)
+    neutral: Array | Scalar = Scalar(const_index(_IDENTITIES.get(name, 0)))
+    if name not in _IDENTITIES:
+        if initial is None or is_none(initial):
+            raise PythonRaises("to use a where mask one has to specify 'initial'")
+        neutral = as_data(build, initial)
+        guard_assignable(build, neutral, array.dtype)
+    if mask.rank > array.rank or (isinstance(neutral, Array) and neutral.rank > 0):
+        raise PythonRaises("the mask has more axes than the array, or initial is none number")
+    type_ = ScalarType(array.dtype)
+    return map_elements(
+        build,
+        (mask, array, neutral),
+        array.shape,
+        array.dtype,
+        lambda args: op("select", (args[0], args[1], cast(args[2], array.dtype)), type_),
+        name="kept",
+    )
+
+
 def _with_initial(
     build: Builder, name: str, array: Array, axes: tuple[int, ...], dtype: DType, keep: bool, initial: Given
 ) -> Array | Scalar:
@@ -197,10 +223,12 @@ def deliver(build: Builder, result: Array | Scalar, out: Given) -> Operand:
         "sum(u1[3, 4], 0)",
         "sum(f8[5], dtype=np.float32)",
         "sum(f8[5], initial=2.0)",
+        "sum(f8[3, 4], axis=0, where=b1[3, 4])",
+        "sum(i4[3, 4], where=b1[4])",
         "sum(3)",
     ),
 )
-def lower_sum(
+def lower_sum(  # noqa: PLR0913, PLR0917 - the signature is NumPy's
     build: Builder,
     a: Operand,
     axis: Given = None,
@@ -208,17 +236,24 @@ def lower_sum(
     out: Given = None,
     keepdims: Flag = False,
     initial: Given = None,
+    where: Flag = True,
 ) -> Operand:
     """Small integers sum up in 64 bits."""
+    a = _only_where(build, "add", a, where, initial)
     return deliver(build, reduce_with(build, "add", a, axis, dtype, keepdims, initial), out)
 
 
 @numpy_rule(
     "numpy.prod",
     "ndarray.prod",
-    samples=("prod(f8[3, 4])", "prod(i2[3, 4], axis=0)", "prod(b1[3], keepdims=True)"),
+    samples=(
+        "prod(f8[3, 4])",
+        "prod(i2[3, 4], axis=0)",
+        "prod(b1[3], keepdims=True)",
+        "prod(f8[3, 4], 1, where=b1[3, 4])",
+    ),
 )
-def lower_prod(
+def lower_prod(  # noqa: PLR0913, PLR0917 - the signature is NumPy's
     build: Builder,
     a: Operand,
     axis: Given = None,
@@ -226,8 +261,10 @@ def lower_prod(
     out: Given = None,
     keepdims: Flag = False,
     initial: Given = None,
+    where: Flag = True,
 ) -> Operand:
     """Small integers multiply in 64 bits."""
+    a = _only_where(build, "multiply", a, where, initial)
     return deliver(build, reduce_with(build, "multiply", a, axis, dtype, keepdims, initial), out)
 
 
@@ -235,7 +272,13 @@ def lower_prod(
     "numpy.max",
     "numpy.amax",
     "ndarray.max",
-    samples=("max(f8[3, 4])", "max(f4[3, 4], axis=-1, keepdims=True)", "max(i4[3, 4], 0)", "max(f8[4], initial=9.5)"),
+    samples=(
+        "max(f8[3, 4])",
+        "max(f4[3, 4], axis=-1, keepdims=True)",
+        "max(i4[3, 4], 0)",
+        "max(f8[4], initial=9.5)",
+        "max(f8[3, 4], 1, initial=-1.0, where=b1[3, 4])",
+    ),
 )
 def lower_max(
     build: Builder,
@@ -244,8 +287,10 @@ def lower_max(
     out: Given = None,
     keepdims: Flag = False,
     initial: Given = None,
+    where: Flag = True,
 ) -> Operand:
     """NaN wins; an empty maximum raises."""
+    a = _only_where(build, "maximum", a, where, initial)
     return deliver(build, reduce_with(build, "maximum", a, axis, None, keepdims, initial), out)
 
 
@@ -262,8 +307,10 @@ def lower_min(
     out: Given = None,
     keepdims: Flag = False,
     initial: Given = None,
+    where: Flag = True,
 ) -> Operand:
     """NaN wins; an empty minimum raises."""
+    a = _only_where(build, "minimum", a, where, initial)
     return deliver(build, reduce_with(build, "minimum", a, axis, None, keepdims, initial), out)
 
 
@@ -276,15 +323,37 @@ def lower_ptp(build: Builder, a: Operand, axis: Given = None, out: Given = None,
     return deliver(build, ufunc(build, "subtract", high, low), out)
 
 
-@numpy_rule("numpy.any", "ndarray.any", samples=("any(b1[3, 4])", "any(f8[3, 4], axis=0)", "any(i4[0])"))
-def lower_any(build: Builder, a: Operand, axis: Given = None, out: Given = None, keepdims: Flag = False) -> Operand:
+@numpy_rule(
+    "numpy.any",
+    "ndarray.any",
+    samples=("any(b1[3, 4])", "any(f8[3, 4], axis=0)", "any(i4[0])", "any(f8[3, 4], where=b1[3, 4])"),
+)
+def lower_any(
+    build: Builder,
+    a: Operand,
+    axis: Given = None,
+    out: Given = None,
+    keepdims: Flag = False,
+    *,
+    where: Flag = True,
+) -> Operand:
     """Whether some element is true."""
+    a = _only_where(build, "logical_or", a, where)
     return deliver(build, reduce_with(build, "logical_or", a, axis, None, keepdims), out)
 
 
 @numpy_rule("numpy.all", "ndarray.all", samples=("all(b1[3, 4])", "all(f8[3, 4], axis=1, keepdims=True)"))
-def lower_all(build: Builder, a: Operand, axis: Given = None, out: Given = None, keepdims: Flag = False) -> Operand:
+def lower_all(
+    build: Builder,
+    a: Operand,
+    axis: Given = None,
+    out: Given = None,
+    keepdims: Flag = False,
+    *,
+    where: Flag = True,
+) -> Operand:
     """Whether every element is true."""
+    a = _only_where(build, "logical_and", a, where)
     return deliver(build, reduce_with(build, "logical_and", a, axis, None, keepdims), out)
 
 

@@ -26,14 +26,18 @@ Rule: TypeAlias = Callable[..., Operand]
 
 @dataclass(frozen=True, slots=True)
 class RuleEntry:
-    """A rule with its name and the calls that test it."""
+    """A rule with its name and the calls that test it; `typed` ones call NumPy's own function."""
 
     name: str
     lower: Rule
     samples: tuple[str, ...]
+    typed: bool = False
+    family: str = ""  # the module of the rule
 
 
 _ENTRIES: dict[str, RuleEntry] = {}
+_TYPED: dict[str, RuleEntry] = {}  # calls of NumPy itself, for what has no other rule
+_PURE = ("creation", "diagonals", "joining", "math_functions", "moments", "picking", "products", "reductions")
 _FAMILIES = (
     "array_attributes",
     "creation",
@@ -41,34 +45,46 @@ _FAMILIES = (
     "joining",
     "math_functions",
     "moments",
+    "picking",
+    "placing",
     "products",
     "python_functions",
     "reductions",
     "sequences",
     "shapes",
+    "sorting",
     "type_conversions",
+    "typed_functions",
     "ufuncs",
 )
 
 
-def numpy_rule(*names: str, samples: tuple[str, ...] = ()) -> Callable[[Rule], Rule]:
+def numpy_rule(*names: str, samples: tuple[str, ...] = (), typed: bool = False) -> Callable[[Rule], Rule]:
     """Register a rule under one or more names. Inside, `PythonRaises` leaves the statement to Python."""
 
     def register(rule: Rule) -> Rule:
-        @wraps(rule)
-        def lower(build: Builder, *operands: Any, **keywords: Any) -> Operand:
-            try:
-                return rule(build, *operands, **keywords)
-            except PythonRaises as raised:
-                return build.leave(raised.reason)
-
+        lower = guarded(rule)
         for name in names:
-            if name in _ENTRIES:
+            table = _TYPED if typed else _ENTRIES
+            if name in table:
                 raise ValueError(f"two rules for {name}")
-            _ENTRIES[name] = RuleEntry(name, lower, samples)
+            table[name] = RuleEntry(name, lower, samples, typed, rule.__module__.rpartition(".")[2])
         return rule
 
     return register
+
+
+def guarded(rule: Rule) -> Rule:
+    """The rule, in which `PythonRaises` leaves the statement to Python."""
+
+    @wraps(rule)
+    def lower(build: Builder, *operands: Any, **keywords: Any) -> Operand:
+        try:
+            return rule(build, *operands, **keywords)
+        except PythonRaises as raised:
+            return build.leave(raised.reason)
+
+    return lower
 
 
 @cache
@@ -76,7 +92,7 @@ def all_rules() -> MappingProxyType[str, RuleEntry]:
     """Every rule by name."""
     for family in _FAMILIES:
         import_module(f"weft.numpy_rules.{family}")
-    return MappingProxyType(_ENTRIES)
+    return MappingProxyType({**_TYPED, **_ENTRIES})
 
 
 @cache
@@ -103,6 +119,18 @@ def rule_for(target: object) -> RuleEntry | None:
     """The rule for a function object, under whatever name the program knows it."""
     name = _names_by_object().get(id(target))
     return all_rules()[name] if name else None
+
+
+def typed_rule(entry: RuleEntry) -> RuleEntry | None:
+    """The rule that calls NumPy itself, for a form of a function that its own rule does not take."""
+    from weft.numpy_rules.typed_functions import typed_entry
+
+    if entry.typed:
+        return None
+    all_rules()
+    if entry.name in _TYPED:
+        return _TYPED[entry.name]
+    return typed_entry(entry.name) if entry.family in _PURE and entry.name.startswith("numpy.") else None
 
 
 def rule_named(name: str) -> RuleEntry | None:

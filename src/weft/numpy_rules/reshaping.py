@@ -148,34 +148,47 @@ def _split(view: View, axis: int, extents: Shape) -> View:
 
 
 def _merge(build: Builder, view: View, lead: int, stop: int, middle: Shape) -> View | None:
-    """Axes that are whole neighbouring dimensions of a dense container, replaced in an ALIAS of it."""
+    """Axes that are neighbouring dimensions of a dense container, replaced in an ALIAS of it.
+
+    All but the first of them are whole; where the first is a part of its dimension, they become a part of one axis.
+    """
     container = build.container(view.container)
     run = _run_of_dimensions(view, container, lead, stop)
     if run is None or not is_dense(container):
         return None
     first, last = run
-    alias = alias_container(build, container, (*container.shape[:first], *middle, *container.shape[last + 1 :]))
-    shift = len(middle) - (stop - lead)
+    head = view.axes[first]
+    partial = head.offset is not ZERO or view.shape[lead] is not container.shape[first]
+    merged = (product(container.shape[first : last + 1]),) if partial else middle
+    alias = alias_container(build, container, (*container.shape[:first], *merged, *container.shape[last + 1 :]))
+    shift = len(merged) - (stop - lead)
 
     def moved(axis: Axis) -> Axis:
         return Axis(axis.offset, tuple((n + shift * (n >= stop), step) for n, step in axis.terms))
 
-    fresh = tuple(Axis(ZERO, ((lead + k, ONE),)) for k in range(len(middle)))
+    fresh = tuple(Axis(ZERO, ((lead + k, ONE),)) for k in range(len(merged)))
+    extents = middle
+    if partial:
+        fresh = (Axis(head.offset * product(container.shape[first + 1 : last + 1]), ((lead, ONE),)),)
+        extents = (product(view.shape[lead:stop]),)
     axes = (*map(moved, view.axes[:first]), *fresh, *map(moved, view.axes[last + 1 :]))
-    return View(alias.name, (*view.shape[:lead], *middle, *view.shape[stop:]), axes)
+    joined = View(alias.name, (*view.shape[:lead], *extents, *view.shape[stop:]), axes)
+    return _split(joined, lead, middle) if partial and len(middle) > 1 else joined
 
 
 def _run_of_dimensions(view: View, container: Container, lead: int, stop: int) -> tuple[int, int] | None:
-    """First and last container dimension of the axes `lead` up to `stop`, if those are neighbours, each whole.
+    """First and last container dimension of the axes `lead` up to `stop`, if those are neighbours.
 
-    Dimensions of length 1 between them do not matter.
+    The first may be a part of its dimension, the others are whole. Dimensions of length 1 between them do not matter.
     """
     found: list[int] = []
     for number in range(lead, stop):
-        plain = Axis(ZERO, ((number, ONE),))
-        dimension = next((d for d, axis in enumerate(view.axes) if axis == plain), None)
+        dimension = next((d for d, axis in enumerate(view.axes) if axis.terms == ((number, ONE),)), None)
         used = sum(term == number for axis in view.axes for term, _ in axis.terms)
-        if dimension is None or used != 1 or view.shape[number] is not container.shape[dimension]:
+        if dimension is None or used != 1:
+            return None
+        whole = view.axes[dimension].offset is ZERO and view.shape[number] is container.shape[dimension]
+        if found and not whole:
             return None
         found.append(dimension)
     between = [d for d in range(found[0], found[-1] + 1) if container.shape[d] is not ONE]

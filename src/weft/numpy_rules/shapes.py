@@ -33,6 +33,7 @@ from weft.numpy_rules.reshaping import (
     guard_same_size,
     is_contiguous,
     is_dense,
+    product,
     reshape_view,
     reshaped,
     resolve_unknown,
@@ -79,7 +80,7 @@ def _reshape(build: Builder, a: Operand, shape: Operand, order: Operand | str) -
     view = reshape_view(build, array.view, extents)
     if view is not None:
         return array.viewed(view)
-    if len(extents) == 1 and _is_permuted(build, array.view):
+    if len(extents) == 1 and (_is_permuted(build, array.view) or _has_gaps(build, array.view)):
         return reshaped(build, copy_array(build, array, order="C"), extents)
     raise build.error(
         "E281", "whether this reshape is a view or a copy is known only at run time", "reshape a .copy() of the array"
@@ -99,9 +100,36 @@ def _is_permuted(build: Builder, view: View) -> bool:
         return False
     if not is_contiguous(build, permute(view, order)):
         return False
+    _guard_long(build, view)
+    return True
+
+
+def _has_gaps(build: Builder, view: View) -> bool:
+    """Whether it surely copies because an axis after the first is a part of its dimension: `A[:, 1:3]`."""
+    container = build.container(view.container)
+    used = [(d, axis.terms[0][0]) for d, axis in enumerate(view.axes) if axis.terms]
+    if not is_dense(container) or [number for _, number in used] != list(range(view.rank)):
+        return False
+    if any(axis.terms != ((number, ONE),) for axis, number in ((view.axes[d], number) for d, number in used)):
+        return False
+    if not any(build.proves_nonnegative(container.shape[d] - view.shape[number] - 1) for d, number in used[1:]):
+        return False
+    _guard_long(build, view)
+    return True
+
+
+def _has_steps(build: Builder, view: View) -> bool:
+    """Whether it is surely not contiguous because an axis of it has a step: `a[::2]`, `A[::-1]`."""
+    steps = [step.constant for axis in view.axes for _, step in axis.terms]
+    if not is_dense(build.container(view.container)) or all(step in (None, 1) for step in steps):
+        return False
+    _guard_long(build, view)
+    return True
+
+
+def _guard_long(build: Builder, view: View) -> None:
     for extent in view.shape:
         build.guard_nonnegative(extent - 2, "reshape of an axis of length 0 or 1")
-    return True
 
 
 @numpy_rule(
@@ -111,9 +139,11 @@ def lower_ravel(build: Builder, a: Operand, order: Operand | str = "C") -> Opera
     """One axis: a view of contiguous arrays, a copy of others."""
     static_order(build, order, "C")
     array = as_array(build, a)
-    if is_contiguous(build, array.view):
-        return flat_array(build, array)
-    if _is_permuted(build, array.view):
+    view = reshape_view(build, array.view, (product(array.shape),))
+    if view is not None and is_contiguous(build, array.view):
+        return array.viewed(view)
+    gaps = _has_steps(build, array.view) or _has_gaps(build, array.view)
+    if gaps or _is_permuted(build, array.view):
         return flat_array(build, copy_array(build, array, order="C"))
     raise build.error("E282", "whether ravel copies is known only at run time here", "use a.flatten()")
 

@@ -27,6 +27,7 @@ from weft.numpy_rules.arrays import (
     numpy_scalar,
     read_scalar,
     ufunc,
+    where_mask,
 )
 from weft.numpy_rules.builder import Builder
 from weft.numpy_rules.elementwise import (
@@ -35,10 +36,12 @@ from weft.numpy_rules.elementwise import (
     cast,
     guard_fits,
     map_elements,
+    narrowed,
     scalar_expr,
     store,
 )
 from weft.numpy_rules.indexing import insert_axis
+from weft.numpy_rules.picking import lower_nonzero
 from weft.numpy_rules.reductions import accumulate, reduce_with
 from weft.numpy_rules.registry import Rule, numpy_rule
 from weft.numpy_rules.values import Array, Operand, Scalar, Static, Tuple
@@ -58,21 +61,35 @@ def _out(build: Builder, out: Given) -> Array | None:
     return out
 
 
-def _call(build: Builder, name: str, operands: Sequence[Operand], out: Given, dtype: Given) -> Operand:
+def _call(
+    build: Builder, name: str, operands: Sequence[Operand], out: Given, dtype: Given, where: Operand | bool
+) -> Operand:
     parts = [as_data(build, operand) for operand in operands]
-    return apply_ufunc(build, name, parts, out=_out(build, out), dtype=static_dtype(build, dtype))
+    target, mask = _out(build, out), where_mask(build, where)
+    if mask is not None and (target is None or target.rank == 0):
+        raise build.error("E217", "'where' is compiled only with an array as 'out'", "give the array for the results")
+    return apply_ufunc(build, name, parts, out=target, dtype=static_dtype(build, dtype), where=mask)
 
 
 def _unary_rule(name: str) -> Rule:
-    def lower(build: Builder, x: Operand, /, out: Given = None, *, dtype: Given = None) -> Operand:
-        return _call(build, name, (x,), out, dtype)
+    def lower(build: Builder, x: Operand, /, out: Given = None, *, where: Flag = True, dtype: Given = None) -> Operand:
+        return _call(build, name, (x,), out, dtype, where)
 
     return lower
 
 
 def _binary_rule(name: str) -> Rule:
-    def lower(build: Builder, x1: Operand, x2: Operand, /, out: Given = None, *, dtype: Given = None) -> Operand:
-        return _call(build, name, (x1, x2), out, dtype)
+    def lower(
+        build: Builder,
+        x1: Operand,
+        x2: Operand,
+        /,
+        out: Given = None,
+        *,
+        where: Flag = True,
+        dtype: Given = None,
+    ) -> Operand:
+        return _call(build, name, (x1, x2), out, dtype, where)
 
     return lower
 
@@ -169,16 +186,23 @@ def lower_ufunc_accumulate(
         "where(f8[4], i4[3, 4], f4[4])",
         "where(b1[5], 1, 2.5)",
         "where(True, 1, 2)",
+        "where(f8[3, 4])",
     ),
 )
-def lower_where(build: Builder, condition: Operand, x: Operand, y: Operand, /) -> Operand:
-    """Always an array, also of numbers."""
+def lower_where(build: Builder, condition: Operand, x: Given = None, y: Given = None, /) -> Operand:
+    """Always an array, also of numbers; with a condition alone, `np.nonzero`."""
+    if x is None or y is None:
+        if x is not y:
+            raise PythonRaises("either both or neither of x and y should be given")
+        return lower_nonzero(build, condition)
     parts = [as_data(build, operand) for operand in (condition, x, y)]
     dtype = common_dtype(build, parts[1:])
     for part in parts[1:]:
         if not guard_fits(build, part, dtype):
             raise PythonRaises("Python integer out of bounds")
     shape = broadcast_shapes(build, [part.shape for part in parts if isinstance(part, Array)])
+    numbers = [Scalar(narrowed(build, part.expr, dtype)) if isinstance(part, Scalar) else part for part in parts[1:]]
+    parts = [parts[0], *numbers]
 
     def body(args: Sequence[Expr]) -> Expr:
         return op("select", (bool_expr(build, args[0]), cast(args[1], dtype), cast(args[2], dtype)), ScalarType(dtype))

@@ -71,31 +71,49 @@ class Static:
 
 @dataclass(frozen=True, slots=True)
 class Tuple:
-    """A tuple or list of known length.
+    """A tuple or list of known length; `cls` is the class of a named tuple.
 
-    `cls` is the class of a named tuple, `slot` where it came in through one. A list that the program makes has a
-    `number` of its own: wherever it leaves the program, under whatever names, it is one object.
+    A list as an operand is one that nothing else refers to (see `Ref`), or, with a `slot`, the very object that came in
+    through it: compiled code never changes that one.
     """
 
     items: tuple[Operand, ...]
     is_list: bool = False
-    cls: Any = None
+    cls: type | None = None
     slot: int = -1
-    number: int = 0
 
 
 @dataclass(frozen=True, slots=True)
-class Mapping:
-    """A dict with known string keys that came in through a slot."""
+class Dict:
+    """A dict whose keys are known (strings and numbers); like a list, a new one or that of a slot."""
 
-    keys: tuple[str, ...]
+    keys: tuple[Any, ...]
     items: tuple[Operand, ...]
-    slot: int
+    slot: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Growing:
+    """A list of numbers of one type whose length is known at run time only: the first `count` elements of a buffer."""
+
+    buffer: Array
+    count: Index
+    type: ScalarType
+
+
+@dataclass(frozen=True, slots=True)
+class Ref:
+    """A list or dict that names refer to: an identity. The environment says what is in it (weft.frontend.heap)."""
+
+    number: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Made:
-    """An object of a dataclass that the program makes: the class is called with `items` when it leaves the program."""
+    """An object of a dataclass that the program makes: the class is called with `items` when it leaves the program.
+
+    `number` is its identity, counted together with those of `Ref`.
+    """
 
     cls: type
     fields: tuple[str, ...]
@@ -129,6 +147,14 @@ class Slice:
     start: Operand
     stop: Operand
     step: Operand
+
+
+@dataclass(frozen=True, slots=True)
+class Flat:
+    """`array.flat`; `line` is a view of all its elements in C order, where the memory allows one."""
+
+    array: Array
+    line: Array | None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -187,11 +213,14 @@ Operand: TypeAlias = (
     | Array
     | Static
     | Tuple
-    | Mapping
+    | Dict
+    | Growing
+    | Ref
     | Made
     | Range
     | Iteration
     | Slice
+    | Flat
     | Function
     | Method
     | Instance

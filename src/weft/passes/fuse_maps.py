@@ -17,9 +17,9 @@ from typing import ClassVar
 from weft.analysis.facts import Constraint, Facts
 from weft.analysis.uses import read_by, written_by
 from weft.ir.exprs import Expr, Value
-from weft.ir.nodes import Alloc, Map, Node, Program, Region, Tasklet
+from weft.ir.nodes import Guard, Map, Memlet, Node, Program, Region, Tasklet
 from weft.ir.substitution import with_fresh_values
-from weft.ir.traverse import all_nodes, values_used_in
+from weft.ir.traverse import all_nodes, allocated_by, values_defined_in, values_used_in
 from weft.passes.base import Bench, Session, rewrite_regions
 from weft.passes.tasklets import explicit, is_plain, tidy
 
@@ -143,15 +143,28 @@ def _direction(nodes: list[Node], number: int, position: int, facts: Facts, benc
     defined = frozenset[Value]().union(*(bench.defines(node) for node in between))
     used = values_used_in(Region((second,)))
     ask = bench.legality.independent
-    if defined.isdisjoint(used) and all(not _allocates(node, second) and ask(node, second, facts) for node in between):
+    held = any(isinstance(node, Guard) for node in between) and _reads_by_position(second)
+    up = defined.isdisjoint(used) and not held
+    if up and all(not _allocates(node, second) and ask(node, second, facts) for node in between):
         return True
     if all(not _allocates(node, first) and ask(first, node, facts) for node in between):
         return False
     return None
 
 
+def _reads_by_position(node: Node) -> bool:
+    """Whether elements are touched at positions read from memory: a guard has seen that those are inside."""
+    assert isinstance(node, Map)
+    inside = frozenset[Value]().union(*(values_defined_in(inner) for inner in node.body.nodes))
+    memlets: list[Memlet] = []
+    for inner in all_nodes(node.body):
+        if isinstance(inner, Tasklet):
+            memlets += [memlet for _, memlet in inner.reads] + [memlet for memlet, _ in inner.writes]
+    return any(not coordinate.values.isdisjoint(inside) for memlet in memlets for coordinate in memlet.index)
+
+
 def _allocates(node: Node, user: Node) -> bool:
-    return isinstance(node, Alloc) and isinstance(user, Map) and node.container in _touched(user)
+    return isinstance(user, Map) and any(name in _touched(user) for name in allocated_by(node))
 
 
 def _merge(first: Map, second: Map, bench: Bench) -> Map:

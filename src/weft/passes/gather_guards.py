@@ -16,8 +16,22 @@ from typing import ClassVar
 
 from weft.analysis.effects import effects_of
 from weft.ir.exprs import Value, values_in
-from weft.ir.nodes import Alloc, Elementwise, Guard, Map, MatMul, Node, Program, Reduce, Region, Scan, Site, Tasklet
-from weft.ir.traverse import all_nodes
+from weft.ir.nodes import (
+    Alloc,
+    Elementwise,
+    Guard,
+    Map,
+    MatMul,
+    Node,
+    NumpyCall,
+    Program,
+    Reduce,
+    Region,
+    Scan,
+    Site,
+    Tasklet,
+)  # fmt: skip
+from weft.ir.traverse import all_nodes, site_left_through
 from weft.passes.base import Bench, Session, rewrite_nodes, rewrite_regions
 from weft.passes.open_sites import OpenSite, Writes, open_site
 from weft.support.abi import NOT_COMPILED
@@ -41,7 +55,7 @@ def drop_sites(program: Program) -> Program:
 
     The others cost nothing, and a later pass may need one in front of a loop.
     """
-    named = {node.site for node in all_nodes(program.body) if isinstance(node, Guard | Alloc)}
+    named = {site_left_through(node) for node in all_nodes(program.body)}
 
     def rule(node: Node) -> tuple[Node, ...] | None:
         return () if isinstance(node, Site) and node.number not in named and open_site(node).shown else None
@@ -109,5 +123,7 @@ def _warns(node: Node) -> bool:
             return any(let.warn >= 0 for let in lets)
         case Map() | Elementwise() | Reduce() | Scan() | MatMul():
             return node.warn >= 0
+        case NumpyCall():
+            return True
         case _:
             return False

@@ -22,6 +22,7 @@ from weft.ir.nodes import (
     Let,
     Loop,
     Node,
+    NumpyCall,
     Program,
     Region,
     Return,
@@ -31,7 +32,7 @@ from weft.ir.nodes import (
     While,
     Yield,
 )  # fmt: skip
-from weft.ir.traverse import all_nodes, inner_regions
+from weft.ir.traverse import all_nodes, allocated_by, inner_regions, site_left_through
 from weft.passes.base import Bench, rewrite_nodes
 from weft.support.spans import Span
 
@@ -43,7 +44,8 @@ def has_loops(program: Program) -> bool:
 
 def named_sites(program: Program) -> frozenset[int]:
     """The sites through which a program may leave."""
-    return frozenset(node.site for node in all_nodes(program.body) if isinstance(node, Guard | Alloc))
+    sites = (site_left_through(node) for node in all_nodes(program.body))
+    return frozenset(site for site in sites if site is not None)
 
 
 def straight(loop: Loop, named: frozenset[int]) -> tuple[Node, ...] | None:
@@ -102,6 +104,8 @@ def _ways_out(region: Region, depth: int, span: Span | None, places: Mapping[int
         match node:
             case Guard(site=site, reason=reason):
                 yield Obstacle(f"each iteration checks for `{reason}`", places.get(site) or here)
+            case NumpyCall(function=function):
+                yield Obstacle(f"each iteration calls {function} in Python", here)
             case Return():
                 yield Obstacle("it may return", here)
             case Break(depth=out) if out >= depth:
@@ -119,10 +123,9 @@ def _ways_out(region: Region, depth: int, span: Span | None, places: Mapping[int
 def shapes_fixed(nodes: tuple[Node, ...], values: frozenset[Value], bench: Bench) -> bool:
     """Whether no array allocated in the nodes has a shape that depends on the values: those may then be replaced."""
     for node in all_nodes(Region(nodes)):
-        if isinstance(node, Alloc):
-            container = bench.containers[node.container]
-            if any(extent.values & values for extent in container.shape):
-                return False
+        shapes = (bench.containers[name].shape for name in allocated_by(node))
+        if any(extent.values & values for shape in shapes for extent in shape):
+            return False
     return all(
         not any(extent.values & values for extent in container.shape)
         for container in bench.containers.values()

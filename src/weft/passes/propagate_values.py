@@ -35,9 +35,11 @@ from weft.ir.nodes import (
     Continue,
     Guard,
     Let,
+    Listed,
     Loop,
     Map,
     Node,
+    NumpyCall,
     Program,
     Region,
     Return,
@@ -49,7 +51,7 @@ from weft.ir.nodes import (
 )
 from weft.ir.printer import print_expr
 from weft.ir.substitution import Substitution
-from weft.ir.traverse import defined_values
+from weft.ir.traverse import allocated_by, defined_values
 from weft.passes.base import Bench, Session
 from weft.passes.folding import Folding
 from weft.passes.ref_extents import branch_extents, loop_extents
@@ -84,6 +86,8 @@ class _Here(Folding):
 
     def bundle(self, bundle: Bundle) -> Bundle:
         """What leaves the program."""
+        if isinstance(bundle, Listed):
+            return replace(bundle, view=self._kept(bundle.view))
         return self._kept(bundle) if isinstance(bundle, View) else Folding.bundle(self, bundle)
 
     def _kept(self, view: View) -> View:
@@ -207,9 +211,10 @@ class _Walk:
                 return self.guard(node, facts)
             case Tasklet():
                 return self.tasklet(node, facts)
-            case Alloc():
-                self.reshape(node.container)
-                return node
+            case Alloc() | NumpyCall():
+                for name in allocated_by(node):
+                    self.reshape(name)
+                return self.here.node(node)
             case Map() | Loop() | While():
                 head = self.here.head(node)
                 assert isinstance(head, Map | Loop | While)

@@ -42,7 +42,7 @@ from weft.ir.nodes import (
     full_view,
 )  # fmt: skip
 from weft.ir.substitution import Substitution
-from weft.ir.traverse import touched_containers
+from weft.ir.traverse import allocated_by, touched_containers
 from weft.passes.base import Bench, Session, rewrite_regions
 
 
@@ -223,7 +223,7 @@ class _Copies:
 
     def dies(self, nodes: Sequence[Node], rest: Sequence[Node], source: str) -> bool:
         """The original is a temporary of this region that nobody looks at any more."""
-        own = any(isinstance(node, Alloc) and node.container == source for node in nodes)
+        own = any(source in allocated_by(node) for node in nodes)
         private = not self.uses[source].escapes and self.bench.containers[source].storage is Storage.TRANSIENT
         return own and private and not any(source in touched_containers(node) for node in rest)
 

@@ -24,12 +24,14 @@ from typing import Any, NamedTuple, TypeAlias, cast
 import numpy as np
 
 from weft.runtime.native import MISSING, Native
-from weft.support.abi import DTYPE_INDEX, ArgKind, ArgSpec, Exit, KernelInfo, Slot, flatten_recipe
+from weft.support.abi import DTYPE_INDEX, ArgKind, ArgSpec, Exit, KernelInfo, NumpyCall, Slot, flatten_recipe
 
+_SCALARS = {"py_bool": "bool", "py_int": "int64", "py_float": "float64", "py_complex": "complex128"}
 _LAYOUTS = {"S": 0, "C": 1, "F": 2}
 _CO_VARARGS, _CO_VARKEYWORDS = 0x04, 0x08
 
 ExitCallback: TypeAlias = Callable[[int, Any, tuple[Any, ...]], Any]
+NumpyCallback: TypeAlias = Callable[[tuple[Any, ...]], tuple[Any, ...] | None]
 WarnCallback: TypeAlias = Callable[[list[tuple[int, int]]], None]
 
 
@@ -47,6 +49,7 @@ class Counters(NamedTuple):
     allocated_bytes: int
     peak_bytes: int
     parallel_regions: int
+    numpy_calls: int  # from inside kernels
     variant_calls: tuple[int, ...]
 
 
@@ -69,6 +72,7 @@ class Variant(NamedTuple):
     on_resume: ExitCallback | None = None  # (exit, decoded, slots): an exit with frames
     on_finish: ExitCallback | None = None  # the same for every exit of a program with writebacks
     on_warn: WarnCallback = _ignore_warnings  # [(flags, site), ...]
+    numpy_calls: Sequence[NumpyCallback] = ()  # one per `info.numpy_calls`
 
 
 class Signature(NamedTuple):
@@ -141,6 +145,8 @@ class Dispatcher:
             raise ValueError("a program with writebacks needs on_finish")
         if any(exit_.frames for exit_ in info.exits) and variant.on_resume is None and not info.writebacks:
             raise ValueError("exits with frames need on_resume")
+        if len(variant.numpy_calls) != len(info.numpy_calls):
+            raise ValueError("every NumPy call of a kernel needs somebody to make it")
         values = tuple(arg.value for arg in info.args) if variant.values is None else variant.values
         self._native.add_variant(
             self.call,
@@ -153,6 +159,7 @@ class Dispatcher:
             variant.on_resume,
             variant.on_finish,
             variant.on_warn,
+            tuple(variant.numpy_calls),
         )
 
     def clear_variants(self) -> None:
@@ -170,12 +177,16 @@ class Dispatcher:
 
 
 def pack_tables(info: KernelInfo) -> bytes:
-    """Slots, argument checks and exits as the int64 words native/variant.c reads."""
-    words = [len(info.slots), info.out_count, len(info.exits), int(bool(info.writebacks)), int(bool(info.warn_sites))]
+    """Slots, argument checks, exits and NumPy calls as the int64 words native/variant.c reads."""
+    may_warn = bool(info.warn_sites or info.numpy_calls)
+    words = [len(info.slots), info.out_count, len(info.exits), int(bool(info.writebacks)), int(may_warn)]
+    words.append(len(info.numpy_calls))
     for slot, arg in zip(info.slots, info.args, strict=True):
         words += _slot_words(slot) + _arg_words(arg)
     for exit_ in info.exits:
         words += _exit_words(exit_)
+    for call in info.numpy_calls:
+        words += _call_words(call)
     return struct.pack(f"{len(words)}q", *words)
 
 
@@ -201,6 +212,14 @@ def _arg_words(arg: ArgSpec) -> list[int]:
 def _exit_words(exit_: Exit) -> list[int]:
     recipe = [int(word) for word in flatten_recipe(exit_.recipe)]
     return [int(bool(exit_.frames)), len(recipe), *recipe]
+
+
+def _call_words(call: NumpyCall) -> list[int]:
+    recipe = [int(word) for word in flatten_recipe(call.recipe)]
+    words = [len(recipe), *recipe, call.first, len(call.results)]
+    for result in call.results:
+        words += [DTYPE_INDEX[_SCALARS.get(result.dtype, result.dtype)], result.ndim]
+    return words
 
 
 def errstate_only_warns() -> bool:

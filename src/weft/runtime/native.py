@@ -22,6 +22,7 @@ from weft.runtime.cache import Cache, Entry
 from weft.runtime.files import NATIVE_DIRECTORY
 from weft.runtime.threads import default_threads
 from weft.support.abi import ABI_VERSION, DTYPES, KernelInfo
+from weft.support.absent import NoValue
 from weft.support.errors import WeftError
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ class _Marker:
         return self._name
 
 
-UNBOUND: Final = _Marker("<unbound>")  # a name without a value, in what exits hand over
+UNBOUND: Final = NoValue  # a name without a value, in what exits hand over
 MISSING: Final = _Marker("<missing>")  # a parameter without a default
 
 

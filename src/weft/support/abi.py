@@ -19,6 +19,8 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import Any, NamedTuple, TypeAlias
 
+from weft.support.numpy_calls import ResultType
+
 ABI_VERSION = 1
 
 # dtype names in ABI order; the index is what recipes and argument tables carry (not NumPy's type numbers).
@@ -124,8 +126,10 @@ class RecipeOp(IntEnum):
     UNION = 11  # s n (len item)... out[s].i selects the item
     UNBOUND = 12  #                 the marker object for a name that has no value
     VIEW = 13  # s dtype ndim       as ARRAY, but never the very object of an argument
-    CALL = 14  # k n item...        constants[k](item, ...)
-    SHARED = 15  # k len item       item the first time, the same object again for the same k
+    CALL = 14  # k n item...        an object of a class: constants[k](*items)
+    DICT = 15  # n (key item)...
+    SHARED = 16  # k len item       one object for all items with the number k in this recipe
+    LIST_OF = 17  # s python dtype  list of the elements of the array out[s].a: Python's numbers or NumPy's
 
 
 class Const(NamedTuple):
@@ -157,18 +161,25 @@ class Array(NamedTuple):
 
 
 class Sequence(NamedTuple):
-    """A tuple or list of recipes; with `maker`, what that constant gives when it is called with them."""
+    """A tuple or list of recipes, or a dict of keys and values in turn.
+
+    `share`: one object for all those with that number in an exit; 0 for an object that stands in one place only. With
+    `cls`, the number of a class among the constants, what the class gives when it is called with the items.
+    """
 
     items: tuple[Recipe, ...]
     is_list: bool = False
-    maker: int = -1
+    is_dict: bool = False
+    share: int = 0
+    cls: int = -1
 
 
-class Shared(NamedTuple):
-    """A recipe whose object is made once per exit, however often its number stands there."""
+class ListOf(NamedTuple):
+    """A list of the elements of an array of one axis in `out[out]`; `kind` and `share` as for Scalar and Sequence."""
 
-    number: int
-    item: Recipe
+    out: int
+    kind: str
+    share: int = 0
 
 
 class Union(NamedTuple):
@@ -182,7 +193,7 @@ class Unbound(NamedTuple):
     """A name without a value at this point."""
 
 
-Recipe: TypeAlias = Const | FromSlot | Scalar | Array | Sequence | Shared | Union | Unbound
+Recipe: TypeAlias = Const | FromSlot | Scalar | Array | Sequence | ListOf | Union | Unbound
 
 _PY_SCALARS = {
     "py_bool": RecipeOp.PY_BOOL,
@@ -190,6 +201,7 @@ _PY_SCALARS = {
     "py_float": RecipeOp.PY_FLOAT,
     "py_complex": RecipeOp.PY_COMPLEX,
 }
+_PY_DTYPES = {"py_bool": "bool", "py_int": "int64", "py_float": "float64", "py_complex": "complex128"}
 
 
 def flatten_recipe(recipe: Recipe) -> list[int]:
@@ -203,11 +215,11 @@ def flatten_recipe(recipe: Recipe) -> list[int]:
             return _flatten_scalar(recipe)
         case Array(out=out, dtype=dtype, ndim=ndim, fresh=fresh):
             return [RecipeOp.VIEW if fresh else RecipeOp.ARRAY, out, DTYPE_INDEX[dtype], ndim]
-        case Sequence():
-            return _flatten_sequence(recipe)
-        case Shared(number=number, item=item):
-            flat = flatten_recipe(item)
-            return [RecipeOp.SHARED, number, len(flat), *flat]
+        case Sequence(share=share):
+            return _shared(share, _flatten_sequence(recipe))
+        case ListOf(out=out, kind=kind, share=share):
+            dtype = _PY_DTYPES.get(kind, kind)
+            return _shared(share, [RecipeOp.LIST_OF, out, int(kind in _PY_DTYPES), DTYPE_INDEX[dtype]])
         case Union(tag=tag, alternatives=alternatives):
             words: list[int] = [RecipeOp.UNION, tag, len(alternatives)]
             for alternative in alternatives:
@@ -219,12 +231,17 @@ def flatten_recipe(recipe: Recipe) -> list[int]:
 
 
 def _flatten_sequence(recipe: Sequence) -> list[int]:
-    kind = RecipeOp.LIST if recipe.is_list else RecipeOp.TUPLE
-    words: list[int] = [RecipeOp.CALL, recipe.maker] if recipe.maker >= 0 else [kind]
-    words.append(len(recipe.items))
-    for item in recipe.items:
+    items = recipe.items
+    operation = RecipeOp.DICT if recipe.is_dict else RecipeOp.LIST if recipe.is_list else RecipeOp.TUPLE
+    words: list[int] = [RecipeOp.CALL, recipe.cls] if recipe.cls >= 0 else [operation]
+    words.append(len(items) // 2 if recipe.is_dict else len(items))
+    for item in items:
         words += flatten_recipe(item)
     return words
+
+
+def _shared(number: int, words: list[int]) -> list[int]:
+    return [RecipeOp.SHARED, number, len(words), *words] if number else words
 
 
 def _flatten_scalar(recipe: Scalar) -> list[int]:
@@ -267,11 +284,18 @@ class WriteBack(NamedTuple):
     name: str
 
 
+ERROR_KINDS = ("divide", "over", "under", "invalid")  # as np.errstate names them
+
+
 class WarnSite(NamedTuple):
-    """A place that may raise a floating-point RuntimeWarning: NumPy's name of the operation and the line."""
+    """A place that may raise a floating-point RuntimeWarning: NumPy's name of the operation and the line.
+
+    `modes` is what an np.errstate around it says: "divide=ignore over=warn", nothing for kinds left as they are.
+    """
 
     operation: str
     line: int
+    modes: str = ""
 
 
 class Remark(NamedTuple):
@@ -280,6 +304,20 @@ class Remark(NamedTuple):
     text: str
     line: int
     file: str = ""
+
+
+class NumpyCall(NamedTuple):
+    """A NumPy function the kernel calls through `ctx->call_python`, by its place in `KernelInfo.numpy_calls`.
+
+    The recipe makes a tuple of all arguments, those of the keywords last. Results follow in `out`, from `first` on.
+    """
+
+    function: str  # dotted
+    line: int
+    recipe: Recipe
+    keywords: tuple[str, ...]
+    first: int
+    results: tuple[ResultType, ...]
 
 
 class FunctionRef(NamedTuple):
@@ -308,7 +346,9 @@ class KernelInfo(NamedTuple):
     writebacks: tuple[WriteBack, ...] = ()
     warn_sites: tuple[WarnSite, ...] = ()
     libraries: tuple[str, ...] = ()  # names of library functions the kernel expects in ctx->library, in order
+    numpy_calls: tuple[NumpyCall, ...] = ()
     remarks: tuple[Remark, ...] = ()  # told once, also when the kernel comes from the cache
+    statements: int = 0  # of the program itself
     abi: int = ABI_VERSION
 
 
@@ -321,6 +361,7 @@ def info_to_json(info: KernelInfo) -> dict[str, Any]:
         {**e._asdict(), "recipe": _recipe_to_json(e.recipe), "frames": [f._asdict() for f in e.frames]}
         for e in info.exits
     ]
+    data["numpy_calls"] = [{**call._asdict(), "recipe": _recipe_to_json(call.recipe)} for call in info.numpy_calls]
     return data
 
 
@@ -343,7 +384,9 @@ def info_from_json(data: dict[str, Any]) -> KernelInfo:
         writebacks=tuple(WriteBack(**w) for w in data["writebacks"]),
         warn_sites=tuple(WarnSite(**w) for w in data["warn_sites"]),
         libraries=tuple(data["libraries"]),
+        numpy_calls=tuple(_call_from_json(call) for call in data["numpy_calls"]),
         remarks=tuple(Remark(**r) for r in data["remarks"]),
+        statements=data["statements"],
     )
 
 
@@ -357,6 +400,12 @@ def _exit_from_json(data: dict[str, Any]) -> Exit:
     return Exit(_recipe_from_json(data["recipe"]), frames, data["line"], data["reason"])
 
 
+def _call_from_json(data: dict[str, Any]) -> NumpyCall:
+    results = tuple(ResultType(dtype, ndim, tuple(order)) for dtype, ndim, order in data["results"])
+    recipe, keywords = _recipe_from_json(data["recipe"]), tuple(data["keywords"])
+    return NumpyCall(data["function"], data["line"], recipe, keywords, data["first"], results)
+
+
 def _recipe_to_json(recipe: Recipe) -> list[Any]:
     match recipe:
         case Const(index=index):
@@ -367,37 +416,37 @@ def _recipe_to_json(recipe: Recipe) -> list[Any]:
             return ["scalar", out, kind]
         case Array(out=out, dtype=dtype, ndim=ndim, fresh=fresh):
             return ["array", out, dtype, ndim, fresh]
-        case Sequence(items=items, is_list=is_list, maker=maker):
-            kind = ["call", maker] if maker >= 0 else ["list" if is_list else "tuple"]
-            return [*kind, *(_recipe_to_json(item) for item in items)]
-        case Shared(number=number, item=item):
-            return ["shared", number, _recipe_to_json(item)]
+        case Sequence(items=items, is_list=is_list, is_dict=is_dict, share=share, cls=cls):
+            kind = ["call", cls] if cls >= 0 else ["dict" if is_dict else "list" if is_list else "tuple"]
+            data = [*kind, *(_recipe_to_json(item) for item in items)]
+            return ["shared", share, data] if share else data
+        case ListOf(out=out, kind=kind, share=share):
+            return ["list of", out, kind, share]
         case Union(tag=tag, alternatives=alternatives):
             return ["union", tag, *(_recipe_to_json(item) for item in alternatives)]
         case Unbound():
             return ["unbound"]
 
 
+_PLAIN_RECIPES = {
+    "const": Const, "slot": FromSlot, "scalar": Scalar, "array": Array, "list of": ListOf, "unbound": Unbound,
+}  # fmt: skip
+
+
 def _recipe_from_json(data: list[Any]) -> Recipe:
-    rest = data[1:]
-    match data[0]:
-        case "const":
-            return Const(*rest)
-        case "slot":
-            return FromSlot(*rest)
-        case "scalar":
-            return Scalar(*rest)
-        case "array":
-            return Array(*rest)
-        case "tuple" | "list":
-            return Sequence(tuple(_recipe_from_json(item) for item in rest), data[0] == "list")
+    kind, *rest = data
+    if kind in _PLAIN_RECIPES:
+        return _PLAIN_RECIPES[kind](*rest)
+    match kind:
         case "call":
-            return Sequence(tuple(_recipe_from_json(item) for item in rest[1:]), maker=rest[0])
+            return Sequence(tuple(map(_recipe_from_json, rest[1:])), cls=rest[0])
+        case "tuple" | "list" | "dict":
+            return Sequence(tuple(map(_recipe_from_json, rest)), kind == "list", kind == "dict")
         case "shared":
-            return Shared(rest[0], _recipe_from_json(rest[1]))
+            inner = _recipe_from_json(rest[1])
+            assert isinstance(inner, Sequence)
+            return inner._replace(share=rest[0])
         case "union":
             return Union(rest[0], tuple(_recipe_from_json(item) for item in rest[1:]))
-        case "unbound":
-            return Unbound()
         case other:
             raise ValueError(f"unknown recipe {other!r}")

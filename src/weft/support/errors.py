@@ -33,6 +33,8 @@ class CompileError(WeftError):
     def __init__(self, code: str, message: str, span: Span, hint: str = "") -> None:
         super().__init__(code, message, span, hint)
         self.code, self.message, self.span, self.hint = code, message, span, hint
+        self.place: tuple[int, int] | None = None  # of the program's own statement in which it lies
+        self.culprit = ""  # the argument that is at fault as a whole
 
     def __str__(self) -> str:
         span, gutter = self.span, " " * len(str(self.span.line))

@@ -1,4 +1,8 @@
-"""The two products of a step of the biconjugate gradient method: A p and A^T r."""
+"""The two products of a step of the biconjugate gradient method: A p and A^T r.
+
+in:   `A` (rows x columns), `p` (columns), `r` (rows)
+out:  two new vectors: A p (rows) and A^T r (columns)
+"""
 
 from __future__ import annotations
 
@@ -32,6 +36,7 @@ def tolerance(sizes: Sizes) -> float:
 
 KERNEL = Kernel(
     name="biconjugate_products",
+    known_as="bicg",
     function=biconjugate_products,
     title="Products of the biconjugate gradient method (bicg)",
     domain="Linear algebra",

@@ -1,4 +1,10 @@
-"""Cholesky factorisation written in scalar loops: A = L L^T, with L in the lower triangle of A."""
+"""Cholesky factorisation written in scalar loops: A = L L^T, with L in the lower triangle of A.
+
+in:   `A` (n x n), whose lower triangle with the diagonal is that of a positive definite symmetric matrix
+out:  `A` in place: that triangle has become L, what is above it stays as it is. Row by row, for j < i,
+      L[i, j] = (A[i, j] - sum over k < j of L[i, k] L[j, k]) / L[j, j], and
+      L[i, i] = sqrt(A[i, i] - sum over k < i of L[i, k]^2)
+"""
 
 from __future__ import annotations
 
@@ -40,6 +46,7 @@ def tolerance(sizes: Sizes) -> float:
 
 KERNEL = Kernel(
     name="cholesky",
+    known_as="cholesky",
     function=cholesky,
     title="Cholesky factorisation in loops",
     domain="Linear algebra",

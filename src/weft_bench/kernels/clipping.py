@@ -1,4 +1,8 @@
-"""A weighted sum of two arrays, the first of them clipped: clip(a, low, high) * gain + b * weight + offset."""
+"""A weighted sum of two arrays, the first of them clipped: clip(a, low, high) * gain + b * weight + offset.
+
+in:   `a` and `b` (rows x columns), floats or integers; numbers `low`, `high`, `gain`, `weight`, `offset`
+out:  a new array, element by element min(max(a, low), high) * gain + b * weight + offset, evaluated from left to right
+"""
 
 from __future__ import annotations
 
@@ -43,6 +47,7 @@ def make_inputs(sizes: Sizes, dtype: np.dtype[Any], rng: np.random.Generator) ->
 
 KERNEL = Kernel(
     name="clipping",
+    known_as="compute",
     function=clipping,
     title="Clipped weighted sum",
     domain="Signal processing",

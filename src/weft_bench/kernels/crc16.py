@@ -1,4 +1,12 @@
-"""Cyclic redundancy check of 16 bits over bytes, bit by bit: most significant bit first, register preset to ones."""
+"""Cyclic redundancy check of 16 bits over bytes, bit by bit: most significant bit first, register preset to ones.
+
+in:   `data`, a vector of bytes; `polynomial`, the lower 16 bits of the generator
+out:  the register at the end, a Python int
+
+The register starts as 0xFFFF. Each byte is put, shifted left by 8, into it by exclusive or; then, eight times, the
+register is shifted left by one, and if a 1 leaves its 16 bits, that bit is dropped and the polynomial put in by
+exclusive or. Neither the bits of a byte nor the result are reversed, and nothing is put into the result.
+"""
 
 from __future__ import annotations
 
@@ -29,6 +37,7 @@ def make_inputs(sizes: Sizes, dtype: np.dtype[Any], rng: np.random.Generator) ->
 
 KERNEL = Kernel(
     name="crc16",
+    known_as="crc16",
     function=crc16,
     title="16-bit cyclic redundancy check",
     domain="Communication",

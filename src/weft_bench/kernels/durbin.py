@@ -1,4 +1,11 @@
-"""Durbin's recursion: the linear predictor of a signal from its autocorrelation, a Toeplitz system."""
+"""Durbin's recursion: the linear predictor of a signal from its autocorrelation, a Toeplitz system.
+
+in:   `r` (n), autocorrelations at the distances 1 to n, that at distance 0 being 1
+out:  a new vector y (n) with T y = -r, where T[i, j] = 1 for i = j and r[|i - j| - 1] otherwise
+
+y[0] = -r[0] and e = 1 - r[0]^2; then, for k = 1, 2, ...: c = -(r[k] + sum over i < k of r[k-1-i] y[i]) / e,
+y[i] += c y[k-1-i] for all i < k at once, y[k] = c, and e is multiplied by 1 - c^2.
+"""
 
 from __future__ import annotations
 
@@ -36,6 +43,7 @@ def tolerance(sizes: Sizes) -> float:
 
 KERNEL = Kernel(
     name="durbin",
+    known_as="durbin",
     function=durbin,
     title="Durbin's recursion",
     domain="Signal processing",

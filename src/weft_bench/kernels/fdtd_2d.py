@@ -1,4 +1,12 @@
-"""Maxwell's equations in a plane, by finite differences in time on a staggered grid."""
+"""Maxwell's equations in a plane, by finite differences in time on a staggered grid.
+
+in:   `ex` (rows x (columns + 1)), `ey` ((rows + 1) x columns), the electric field between the columns and between the
+      rows of the magnetic field `hz` (rows x columns); `source`, one number per step
+out:  `ex`, `ey`, `hz` in place. One step, for each number of the source:
+      ey[0, j] = that number; ey[i, j] -= 0.5 (hz[i, j] - hz[i-1, j]) at its inner rows;
+      ex[i, j] += 0.5 (hz[i, j] - hz[i, j-1]) at its inner columns;
+      hz[i, j] += 0.7 (ex[i, j+1] - ex[i, j] - ey[i+1, j] + ey[i, j]). The other edges keep their field
+"""
 
 from __future__ import annotations
 
@@ -35,6 +43,7 @@ def make_inputs(sizes: Sizes, dtype: np.dtype[Any], rng: np.random.Generator) ->
 
 KERNEL = Kernel(
     name="fdtd_2d",
+    known_as="fdtd_2d",
     function=fdtd_2d,
     title="Electromagnetic waves, 2-D",
     domain="Physics",

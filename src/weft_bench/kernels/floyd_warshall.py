@@ -1,4 +1,9 @@
-"""Shortest paths between all pairs of nodes, by letting one node after another serve as a stop on the way."""
+"""Shortest paths between all pairs of nodes, by letting one node after another serve as a stop on the way.
+
+in:   `path` (nodes x nodes), the lengths of the edges from row to column; 0 on the diagonal, a large number for no edge
+out:  `path` in place, the lengths of the shortest paths: for k = 0, 1, ..., for all i and j,
+      path[i, j] = min(path[i, j], path[i, k] + path[k, j])
+"""
 
 from __future__ import annotations
 
@@ -30,6 +35,7 @@ def make_inputs(sizes: Sizes, dtype: np.dtype[Any], rng: np.random.Generator) ->
 
 KERNEL = Kernel(
     name="floyd_warshall",
+    known_as="floyd_warshall",
     function=floyd_warshall,
     title="Shortest paths between all pairs",
     domain="Graphs",

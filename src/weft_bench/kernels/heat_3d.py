@@ -1,4 +1,10 @@
-"""Conduction of heat in a box, by explicit steps with the seven-point Laplace operator."""
+"""Conduction of heat in a box, by explicit steps with the seven-point Laplace operator.
+
+in:   `A` and `B` (depth x rows x columns), whose surfaces stay as they are; `steps`, a number; `number` r, diffusivity
+      times step over the square of the spacing
+out:  both in place, after `steps` turns of two steps, at the inner points: B = A + r (the sum over the three axes of
+      the neighbour on either side less twice the point itself, in A), then the same with A and B exchanged
+"""
 
 from __future__ import annotations
 
@@ -40,6 +46,7 @@ def make_inputs(sizes: Sizes, dtype: np.dtype[Any], rng: np.random.Generator) ->
 
 KERNEL = Kernel(
     name="heat_3d",
+    known_as="heat_3d",
     function=heat_3d,
     title="Heat equation, 3-D",
     domain="Differential equations",

@@ -1,4 +1,12 @@
-"""Diffusion along the levels of an atmosphere: fourth order, with fluxes that only run downhill."""
+"""Diffusion along the levels of an atmosphere: fourth order, with fluxes that only run downhill.
+
+in:   `field` ((width + 4) x (length + 4) x levels), `strength` (width x length x levels)
+out:  a new array like `strength`: at every inner point (two away from the sides), level by level,
+      field - strength (fx[i, j] - fx[i-1, j] + fy[i, j] - fy[i, j-1])
+
+With l = 4 f[i, j] - f[i+1, j] - f[i-1, j] - f[i, j+1] - f[i, j-1] for the field f, the flux is
+fx[i, j] = l[i+1, j] - l[i, j], or 0 where fx[i, j] (f[i+1, j] - f[i, j]) > 0; fy is the same along j.
+"""
 
 from __future__ import annotations
 
@@ -33,6 +41,7 @@ def make_inputs(sizes: Sizes, dtype: np.dtype[Any], rng: np.random.Generator) ->
 
 KERNEL = Kernel(
     name="horizontal_diffusion",
+    known_as="hdiff",
     function=horizontal_diffusion,
     title="Diffusion along atmospheric levels",
     domain="Weather",

@@ -1,4 +1,9 @@
-"""Jacobi relaxation on a line: every inner point becomes the mean of itself and its two neighbours, many times."""
+"""Jacobi relaxation on a line: every inner point becomes the mean of itself and its two neighbours, many times.
+
+in:   `A` and `B` (points), whose ends stay as they are; `steps`, a number
+out:  both in place, after `steps` turns of two assignments, at the inner points:
+      B[i] = (A[i-1] + A[i] + A[i+1]) / 3, then the same with A and B exchanged
+"""
 
 from __future__ import annotations
 
@@ -28,6 +33,7 @@ def make_inputs(sizes: Sizes, dtype: np.dtype[Any], rng: np.random.Generator) ->
 
 KERNEL = Kernel(
     name="jacobi_1d",
+    known_as="jacobi_1d",
     function=jacobi_1d,
     title="Jacobi relaxation, 1-D",
     domain="Differential equations",

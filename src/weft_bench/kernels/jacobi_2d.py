@@ -1,4 +1,9 @@
-"""Jacobi relaxation on a plane: every inner point becomes the mean of itself and its four neighbours, many times."""
+"""Jacobi relaxation on a plane: every inner point becomes the mean of itself and its four neighbours, many times.
+
+in:   `A` and `B` (rows x columns), whose edges stay as they are; `steps`, a number
+out:  both in place, after `steps - 1` turns (none if that is not positive) of two assignments, at the inner points:
+      B[i, j] = 0.2 (A[i, j] + A[i, j-1] + A[i, j+1] + A[i+1, j] + A[i-1, j]), then the same with A and B exchanged
+"""
 
 from __future__ import annotations
 
@@ -29,6 +34,7 @@ def make_inputs(sizes: Sizes, dtype: np.dtype[Any], rng: np.random.Generator) ->
 
 KERNEL = Kernel(
     name="jacobi_2d",
+    known_as="jacobi_2d",
     function=jacobi_2d,
     title="Jacobi relaxation, 2-D",
     domain="Differential equations",

@@ -1,4 +1,10 @@
-"""LU factorisation with row and column products: A = L U, with U and the part of L below its ones in place of A."""
+"""LU factorisation with row and column products: A = L U, with U and the part of L below its ones in place of A.
+
+in:   `A` (n x n), which needs no pivots
+out:  `A` in place: U on and above the diagonal, below it L less its ones. Row by row,
+      L[i, j] = (A[i, j] - sum over k < j of L[i, k] U[k, j]) / U[j, j] for j < i and
+      U[i, j] = A[i, j] - sum over k < i of L[i, k] U[k, j] for j >= i
+"""
 
 from __future__ import annotations
 
@@ -33,6 +39,7 @@ def tolerance(sizes: Sizes) -> float:
 
 KERNEL = Kernel(
     name="lu",
+    known_as="lu",
     function=lu,
     title="LU factorisation with row products",
     domain="Linear algebra",

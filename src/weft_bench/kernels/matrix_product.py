@@ -1,4 +1,8 @@
-"""Matrix product update: C becomes alpha A B + beta C."""
+"""Matrix product update: C becomes alpha A B + beta C.
+
+in:   numbers `alpha`, `beta`; `A` (rows x inner), `B` (inner x columns), `C` (rows x columns)
+out:  `C` in place: C[i, j] = alpha (sum over k of A[i, k] B[k, j]) + beta C[i, j]
+"""
 
 from __future__ import annotations
 
@@ -34,6 +38,7 @@ def tolerance(sizes: Sizes) -> float:
 
 KERNEL = Kernel(
     name="matrix_product",
+    known_as="gemm",
     function=matrix_product,
     title="Matrix product update",
     domain="Linear algebra",

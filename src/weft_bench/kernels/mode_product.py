@@ -1,4 +1,8 @@
-"""A rank-3 array times a matrix along its last axis: a change of basis of every column of fibres."""
+"""A rank-3 array times a matrix along its last axis: a change of basis of every column of fibres.
+
+in:   `A` (slabs x rows x basis), `M` (basis x basis)
+out:  `A` in place: A[r, q, p] becomes the sum over s of A[r, q, s] M[s, p]
+"""
 
 from __future__ import annotations
 
@@ -31,6 +35,7 @@ def tolerance(sizes: Sizes) -> float:
 
 KERNEL = Kernel(
     name="mode_product",
+    known_as="doitgen",
     function=mode_product,
     title="Product along the last axis (doitgen)",
     domain="Quantum chemistry",

@@ -1,4 +1,12 @@
-"""Bodies that attract each other: leap-frog steps, with the differences of all pairs as N x N matrices."""
+"""Bodies that attract each other: leap-frog steps, with the differences of all pairs as N x N matrices.
+
+in:   `mass` (n), `position` and `velocity` (n x 3); `steps` of length `dt`; `softening` s
+out:  `position` and `velocity` in place, after the steps; the kinetic energy, half the sum of m v^2, is returned
+
+The pull on body i is the sum over all j of m_j d / (|d|^2 + s^2)^1.5, where d = position_j - position_i (the constant
+of gravity is 1; a body's pull on itself is 0). A step is: velocity += dt/2 pull, position += dt velocity, the pull at
+the new positions, velocity += dt/2 pull.
+"""
 
 from __future__ import annotations
 
@@ -55,6 +63,7 @@ def tolerance(sizes: Sizes) -> float:
 
 KERNEL = Kernel(
     name="nbody",
+    known_as="nbody",
     function=nbody,
     title="Gravitating bodies",
     domain="Physics",

@@ -1,4 +1,8 @@
-"""The matrix of the normal equations times a vector, A^T A x, without forming that matrix."""
+"""The matrix of the normal equations times a vector, A^T A x, without forming that matrix.
+
+in:   `A` (rows x columns), `x` (columns)
+out:  a new vector (columns): sum over i of A[i, j] (sum over k of A[i, k] x[k])
+"""
 
 from __future__ import annotations
 
@@ -31,6 +35,7 @@ def tolerance(sizes: Sizes) -> float:
 
 KERNEL = Kernel(
     name="normal_product",
+    known_as="atax",
     function=normal_product,
     title="Normal equations times a vector (atax)",
     domain="Linear algebra",

@@ -1,4 +1,10 @@
-"""Folding of an RNA strand after Nussinov: the largest number of base pairs that do not cross, for every section."""
+"""Folding of an RNA strand after Nussinov: the largest number of base pairs that do not cross, for every section.
+
+in:   `strand` (n integers): the bases, numbered 0 to 3 such that those which pair add up to 3; `table` (n x n), zeros
+out:  `table` in place: entry (i, j), i < j, is the largest number of pairs in the section from i to j, both included.
+      It is the largest of table[i+1, j], table[i, j-1], table[i+1, j-1] + 1 if i and j pair (neighbours may), and
+      table[i, k] + table[k+1, j] for all i < k < j; on and below the diagonal the table stays as it is
+"""
 
 from __future__ import annotations
 
@@ -34,6 +40,7 @@ def make_inputs(sizes: Sizes, dtype: np.dtype[Any], rng: np.random.Generator) ->
 
 KERNEL = Kernel(
     name="nussinov",
+    known_as="nussinov",
     function=nussinov,
     title="RNA folding",
     domain="Bioinformatics",

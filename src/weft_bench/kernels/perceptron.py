@@ -1,4 +1,10 @@
-"""A perceptron with two hidden layers: dense layers, rectified, and a softmax over the classes."""
+"""A perceptron with two hidden layers: dense layers, rectified, and a softmax over the classes.
+
+in:   `x` (batch x features); the weights and biases of three layers: `w1` (features x first), `b1` (first), `w2`
+      (first x second), `b2`, `w3` (second x classes), `b3`
+out:  a new array (batch x classes): softmax(relu(relu(x w1 + b1) w2 + b2) w3 + b3), where relu(t) = max(t, 0) and the
+      softmax of a row s is e^(s - m) / (sum of e^(s - m)), m being the largest of the row
+"""
 
 from __future__ import annotations
 
@@ -45,6 +51,7 @@ def tolerance(sizes: Sizes) -> float:
 
 KERNEL = Kernel(
     name="perceptron",
+    known_as="mlp",
     function=perceptron,
     title="Three-layer perceptron",
     domain="Machine learning",

@@ -1,4 +1,9 @@
-"""A matrix changed by two outer products, then used in two matrix-vector products."""
+"""A matrix changed by two outer products, then used in two matrix-vector products.
+
+in:   numbers `alpha`, `beta`; `A` (rows x columns); `u1`, `u2`, `y` (rows), `v1`, `v2`, `z` (columns)
+out:  `A` in place: A[i, j] + u1[i] v1[j] + u2[i] v2[j]; with the new A two new vectors are returned:
+      x = beta A^T y + z (columns) and w = alpha A x (rows)
+"""
 
 from __future__ import annotations
 
@@ -51,6 +56,7 @@ def tolerance(sizes: Sizes) -> float:
 
 KERNEL = Kernel(
     name="rank_two_update",
+    known_as="gemver",
     function=rank_two_update,
     title="Rank-two update and products (gemver)",
     domain="Linear algebra",

@@ -1,4 +1,9 @@
-"""Gauss-Seidel relaxation of Poisson's equation in a plane: every point uses the new values before it."""
+"""Gauss-Seidel relaxation of Poisson's equation in a plane: every point uses the new values before it.
+
+in:   `u` (rows x columns), whose edges stay as they are; `source` of the same shape; `steps`, a number of sweeps
+out:  `u` in place. A sweep goes through the inner points row by row, from left to right, with
+      u[i, j] = (u[i-1, j] + u[i, j-1] + u[i, j+1] + u[i+1, j] - source[i, j]) / 4, the first two of them new already
+"""
 
 from __future__ import annotations
 
@@ -32,6 +37,7 @@ def make_inputs(sizes: Sizes, dtype: np.dtype[Any], rng: np.random.Generator) ->
 
 KERNEL = Kernel(
     name="seidel_2d",
+    known_as="seidel_2d",
     function=seidel_2d,
     title="Gauss-Seidel relaxation, 2-D",
     domain="Differential equations",

@@ -1,4 +1,8 @@
-"""Softmax over the last axis of a rank-4 array, as in an attention layer (batch, heads, queries, keys)."""
+"""Softmax over the last axis of a rank-4 array, as in an attention layer (batch, heads, queries, keys).
+
+in:   `x` (batch x heads x queries x keys), scores
+out:  a new array like x, along the last axis e^(x - m) / (sum over the axis of e^(x - m)), where m is the largest score
+"""
 
 from __future__ import annotations
 
@@ -30,6 +34,7 @@ def tolerance(sizes: Sizes) -> float:
 
 KERNEL = Kernel(
     name="softmax",
+    known_as="softmax",
     function=softmax,
     title="Softmax over the last axis",
     domain="Machine learning",

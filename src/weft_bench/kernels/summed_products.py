@@ -1,4 +1,8 @@
-"""A weighted sum of two matrix-vector products: alpha A x + beta B x."""
+"""A weighted sum of two matrix-vector products: alpha A x + beta B x.
+
+in:   numbers `alpha`, `beta`; `A` and `B` (rows x columns), `x` (columns)
+out:  a new vector (rows): alpha (sum over j of A[i, j] x[j]) + beta (sum over j of B[i, j] x[j])
+"""
 
 from __future__ import annotations
 
@@ -34,6 +38,7 @@ def tolerance(sizes: Sizes) -> float:
 
 KERNEL = Kernel(
     name="summed_products",
+    known_as="gesummv",
     function=summed_products,
     title="Sum of matrix-vector products (gesummv)",
     domain="Linear algebra",

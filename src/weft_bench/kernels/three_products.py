@@ -1,4 +1,8 @@
-"""A product of two matrix products: (A B) (C D)."""
+"""A product of two matrix products: (A B) (C D).
+
+in:   `A` (rows x first), `B` (first x middle), `C` (middle x second), `D` (second x columns)
+out:  a new matrix (rows x columns): the product of A B and C D
+"""
 
 from __future__ import annotations
 
@@ -35,6 +39,7 @@ def tolerance(sizes: Sizes) -> float:
 
 KERNEL = Kernel(
     name="three_products",
+    known_as="k3mm",
     function=three_products,
     title="Three matrix products (3mm)",
     domain="Linear algebra",

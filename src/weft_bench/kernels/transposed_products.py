@@ -1,4 +1,8 @@
-"""A matrix and its transpose, each times a vector of its own: x += A y and u += A^T v."""
+"""A matrix and its transpose, each times a vector of its own: x += A y and u += A^T v.
+
+in:   `A` (rows x columns); `x` and `v` (rows), `y` and `u` (columns)
+out:  `x` and `u` in place: first x[i] += sum over j of A[i, j] y[j], then u[j] += sum over i of A[i, j] v[i]
+"""
 
 from __future__ import annotations
 
@@ -35,6 +39,7 @@ def tolerance(sizes: Sizes) -> float:
 
 KERNEL = Kernel(
     name="transposed_products",
+    known_as="mvt",
     function=transposed_products,
     title="Matrix and transpose times vectors (mvt)",
     domain="Linear algebra",

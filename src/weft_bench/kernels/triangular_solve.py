@@ -1,4 +1,9 @@
-"""Forward substitution: the X with L X = B, for a lower triangular L and several right-hand sides."""
+"""Forward substitution: the X with L X = B, for a lower triangular L and several right-hand sides.
+
+in:   `L` (n x n), of which only the lower triangle with the diagonal is looked at; `B` (n x sides); `X` (n x sides),
+      whose contents do not matter
+out:  `X` in place: X[i, s] = (B[i, s] - sum over k < i of L[i, k] X[k, s]) / L[i, i], from the first row on
+"""
 
 from __future__ import annotations
 
@@ -34,6 +39,7 @@ def tolerance(sizes: Sizes) -> float:
 
 KERNEL = Kernel(
     name="triangular_solve",
+    known_as="trisolv",
     function=triangular_solve,
     title="Triangular solve",
     domain="Linear algebra",

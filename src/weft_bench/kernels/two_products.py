@@ -1,4 +1,8 @@
-"""Two matrix products in a row: D becomes alpha A B C + beta D."""
+"""Two matrix products in a row: D becomes alpha A B C + beta D.
+
+in:   numbers `alpha`, `beta`; `A` (rows x inner), `B` (inner x middle), `C` (middle x columns), `D` (rows x columns)
+out:  `D` in place: D[i, j] = alpha (A B C)[i, j] + beta D[i, j]
+"""
 
 from __future__ import annotations
 
@@ -35,6 +39,7 @@ def tolerance(sizes: Sizes) -> float:
 
 KERNEL = Kernel(
     name="two_products",
+    known_as="k2mm",
     function=two_products,
     title="Two matrix products (2mm)",
     domain="Linear algebra",

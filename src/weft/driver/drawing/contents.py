@@ -32,6 +32,7 @@ from weft.ir.nodes import (
     Map,
     MatMul,
     Node,
+    NumpyCall,
     Program,
     Reduce,
     Region,
@@ -48,7 +49,7 @@ from weft.support.errors import InternalError
 _STATE_OPERATIONS = 12  # after so many the next statement begins a state of its own
 _STATE_LIMIT = 24  # and after so many whatever comes
 _REGION_NODES = 400
-_OPERATIONS = (Alloc, Elementwise, Reduce, Scan, MatMul, Tasklet, Map)
+_OPERATIONS = (Alloc, Elementwise, Reduce, Scan, MatMul, NumpyCall, Tasklet, Map)
 
 
 def program_box(program: Program) -> Box:
@@ -101,7 +102,7 @@ class _Drawer:
                     guards.append(node)
                 case Alloc():
                     builder.add_alloc(node)
-                case Elementwise() | Reduce() | Scan() | MatMul() | Tasklet() | Map():
+                case Elementwise() | Reduce() | Scan() | MatMul() | NumpyCall() | Tasklet() | Map():
                     number = builder.add(node, self.operation(node))
                     if guards:
                         builder.add_note(_note(guards), number)

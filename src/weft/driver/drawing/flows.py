@@ -16,11 +16,24 @@ from weft.driver.drawing.movements import Containers, Move, reads, writes
 from weft.driver.drawing.scene import Box, Flow, Link, Style, Tie
 from weft.driver.drawing.words import container_words, label_words
 from weft.ir.exprs import Value
-from weft.ir.nodes import Alloc, Container, Elementwise, Guard, Map, MatMul, Node, Reduce, Scan, Storage, Tasklet
+from weft.ir.nodes import (
+    Alloc,
+    Container,
+    Elementwise,
+    Guard,
+    Map,
+    MatMul,
+    Node,
+    NumpyCall,
+    Reduce,
+    Scan,
+    Storage,
+    Tasklet,
+)
 from weft.ir.printer import print_container, print_value
-from weft.ir.traverse import defined_values, inner_regions, used_values, values_used_in
+from weft.ir.traverse import allocated_by, defined_values, inner_regions, used_values, values_used_in
 
-Operation: TypeAlias = Alloc | Elementwise | Reduce | Scan | MatMul | Tasklet | Map
+Operation: TypeAlias = Alloc | Elementwise | Reduce | Scan | MatMul | NumpyCall | Tasklet | Map
 _STYLES = {
     Storage.ARGUMENT: Style.ARGUMENT,
     Storage.TRANSIENT: Style.TRANSIENT,
@@ -63,7 +76,7 @@ class FlowBuilder:
         self._take_values(node, number)
         for move in writes(node, self.containers):
             self._write(move, number)
-        if isinstance(node, Tasklet):
+        if isinstance(node, Tasklet | NumpyCall):
             self._producers.update(dict.fromkeys(defined_values(node), number))
         return number
 
@@ -155,7 +168,7 @@ class FlowBuilder:
 
 def containers_kept(nodes: Sequence[Node], containers: Containers) -> frozenset[str]:
     """The containers of a map's body that are made there, or written there and read further down."""
-    kept = {node.container for node in nodes if isinstance(node, Alloc)}
+    kept = {name for node in nodes for name in allocated_by(node)}
     written: set[str] = set()
     names: Callable[[list[Move]], set[str]] = lambda moves: {move.container for move in moves}  # noqa: E731
     for node in nodes:

@@ -14,7 +14,6 @@ from typing import NamedTuple, TypeAlias
 
 from weft.ir.exprs import Index, Value, const_index
 from weft.ir.nodes import (
-    Alloc,
     Container,
     Elements,
     Elementwise,
@@ -23,14 +22,16 @@ from weft.ir.nodes import (
     MatMul,
     Memlet,
     Node,
+    NumpyCall,
     Reduce,
     Scan,
     Tasklet,
     View,
+    full_view,
 )
 from weft.ir.printer import print_index, print_memlet, print_value, print_view
 from weft.ir.text import print_name
-from weft.ir.traverse import all_nodes, inner_regions, values_defined_in
+from weft.ir.traverse import all_nodes, allocated_by, call_views, inner_regions, values_defined_in
 
 Containers: TypeAlias = Mapping[str, Container]
 Range: TypeAlias = tuple[Index, Index] | None  # first and last index; None: anywhere on the axis
@@ -65,6 +66,8 @@ def reads(node: Node, containers: Containers) -> list[Move]:
             return [_named_view("lhs", node.lhs, containers), _named_view("rhs", node.rhs, containers)]
         case Reduce(input=View() as view) | Scan(input=view):
             return [_view(view, containers)]
+        case NumpyCall():
+            return [_view(view, containers) for view in call_views(node)]
         case _:
             return _merged((access for access in accesses(node) if not access.write), containers)
 
@@ -76,6 +79,8 @@ def writes(node: Node, containers: Containers) -> list[Move]:
             return [Move(memlet.container, print_memlet(memlet)) for memlet, _ in node.writes]
         case Elementwise() | Reduce() | Scan() | MatMul():
             return [_view(node.output, containers)]
+        case NumpyCall():
+            return [_view(full_view(containers[name]), containers) for name in allocated_by(node)]
         case _:
             return _merged((access for access in accesses(node) if access.write), containers)
 
@@ -107,6 +112,8 @@ def accesses(node: Node) -> Iterator[Access]:
             yield from (_of_view(node.input), _of_view(node.output, write=True))
         case MatMul():
             yield from (_of_view(node.lhs), _of_view(node.rhs), _of_view(node.output, write=True))
+        case NumpyCall():  # what it makes is its own
+            yield from (_of_view(view) for view in call_views(node))
         case _:
             yield from _of_regions(node)
 
@@ -115,7 +122,7 @@ def _of_regions(node: Node) -> Iterator[Access]:
     ranges = _parameter_ranges(node)
     inner = values_defined_in(node)
     for region in inner_regions(node):
-        local = {below.container for below in all_nodes(region) if isinstance(below, Alloc)}
+        local = {name for below in all_nodes(region) for name in allocated_by(below)}
         written: set[tuple[str, tuple[Range, ...]]] = set()
         for below in region.nodes:
             for access in accesses(below):

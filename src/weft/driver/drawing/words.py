@@ -21,6 +21,7 @@ from weft.ir.nodes import (
     Loop,
     Map,
     MatMul,
+    NumpyCall,
     Program,
     Reduce,
     Return,
@@ -42,12 +43,12 @@ _CODE_LINES = 16
 _HEADER_LINES = 6
 
 
-def operation_words(node: Alloc | Tasklet | Elementwise | Reduce | Scan | MatMul) -> tuple[str, ...]:
+def operation_words(node: Alloc | Tasklet | Elementwise | Reduce | Scan | MatMul | NumpyCall) -> tuple[str, ...]:
     """What an operation computes; what it reads and writes stands on its arrows."""
     return wrap_code(_operation(node), _WIDTH, _CODE_LINES)
 
 
-def _operation(node: Alloc | Tasklet | Elementwise | Reduce | Scan | MatMul) -> list[str]:
+def _operation(node: Alloc | Tasklet | Elementwise | Reduce | Scan | MatMul | NumpyCall) -> list[str]:
     match node:
         case Tasklet():
             return _tasklet(node)
@@ -60,6 +61,8 @@ def _operation(node: Alloc | Tasklet | Elementwise | Reduce | Scan | MatMul) -> 
             return [f"scan {node.op} axis {node.axis}"]
         case MatMul():
             return ["matmul"]
+        case NumpyCall():
+            return [f"call {node.function}"]
         case Alloc():
             return [f"alloc {print_name(node.container)}"]
         case _:

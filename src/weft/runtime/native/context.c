@@ -24,6 +24,8 @@ typedef struct call_state {
     PyThreadState *thread;      /* while the GIL is released */
     _Atomic int interrupted;    /* a Python error is set */
     int width;                  /* of parallel regions */
+    const void *variant;        /* the kernel running and its frame, for calls of Python */
+    void *frame;
     int64_t last_check;         /* coarse milliseconds */
     int64_t last_poll, fuel_given;
     weft_block *blocks;         /* blocks of this call, newest first */
@@ -202,14 +204,9 @@ static void context_parallel(weft_ctx *ctx, weft_body body, void *env, int64_t c
     pool_run(body, env, count, grain, state->width);
 }
 
-/* Calls of Python from inside a kernel belong to a later ABI; a kernel that tries leaves as if interrupted. */
-static int32_t context_call_python(weft_ctx *ctx, int32_t site, weft_value *values)
-{
-    (void)ctx, (void)site, (void)values;
-    return 1;
-}
+static int32_t context_call_python(weft_ctx *ctx, int32_t call, weft_value *out); /* calls.c */
 
-static void open_state(call_state *state, int width, void *const *library)
+static void open_state(call_state *state, int width, void *const *library, const void *variant, void *frame)
 {
     int64_t now = coarse_milliseconds();
     state->ctx = (weft_ctx){
@@ -220,6 +217,8 @@ static void open_state(call_state *state, int width, void *const *library)
     atomic_init(&state->lock, 0);
     atomic_init(&state->interrupted, 0);
     state->width = width;
+    state->variant = variant;
+    state->frame = frame;
     state->last_check = state->last_poll = now;
     state->fuel_given = 0;
     state->blocks = NULL;

@@ -5,7 +5,7 @@ enum { FRAME_BYTES = 3072, MAX_PARAMS = 256 };
 /* Counters of one dispatcher, in the order `dispatcher.py` names them. */
 enum {
     COUNT_CALLS, COUNT_MISSES, COUNT_PYTHON, COUNT_EXITS, COUNT_ALLOCATIONS, COUNT_BYTES, COUNT_PEAK, COUNT_REGIONS,
-    COUNTERS,
+    COUNT_NUMPY, COUNTERS,
 };
 
 typedef struct {
@@ -173,11 +173,9 @@ static PyObject *finish_exit(dispatcher *self, const variant *v, int code, call_
     if (code == WEFT_NO_MEMORY) return PyErr_NoMemory();
     if (code < 0 || code >= v->exit_count)
         return PyErr_Format(PyExc_SystemError, "a compiled kernel left through exit %d of %d", code, v->exit_count);
-    decoder d = {v, frame, state, v->recipes + v->exits[code].recipe_start};
-    for (int i = 0; i < v->shared_count; i++) frame->shared[i] = NULL;
+    decoder d = {v, frame, state, v->recipes + v->exits[code].recipe_start, 0, NULL};
     PyObject *decoded = decode(&d);
-    for (int i = 0; i < v->shared_count; i++)
-        if (frame->shared[i]) Py_DecRef(frame->shared[i]);
+    if (d.shared) Py_DecRef(d.shared);
     if (!decoded) return NULL;
     if (state->warnings_count && raise_warnings(v, state) < 0) {
         Py_DecRef(decoded);
@@ -194,19 +192,20 @@ static void add_counters(dispatcher *self, const call_state *state)
     self->counters[COUNT_ALLOCATIONS] += state->ctx.counters[0];
     self->counters[COUNT_BYTES] += state->ctx.counters[1];
     self->counters[COUNT_REGIONS] += state->ctx.counters[4];
+    self->counters[COUNT_NUMPY] += state->ctx.counters[5];
     if (state->ctx.counters[3] > self->counters[COUNT_PEAK]) self->counters[COUNT_PEAK] = state->ctx.counters[3];
 }
 
 static PyObject *run_kernel(dispatcher *self, variant *v, call_frame *frame)
 {
     call_state state;
-    open_state(&state, self->width > 0 ? self->width : default_width, v->library);
+    open_state(&state, self->width > 0 ? self->width : default_width, v->library, v, frame);
     self->counters[COUNT_CALLS]++;
     v->calls++;
     state.thread = PyEval_SaveThread();
     int32_t code = v->kernel(&state.ctx, frame->values, frame->out);
     PyEval_RestoreThread(state.thread);
-    if (state.ctx.counters[0] | state.ctx.counters[4]) add_counters(self, &state);
+    if (state.ctx.counters[0] | state.ctx.counters[4] | state.ctx.counters[5]) add_counters(self, &state);
     PyObject *result = finish_exit(self, v, code, frame, &state);
     close_state(&state);
     return result;
@@ -217,8 +216,7 @@ static size_t frame_size(const variant *v)
 {
     return sizeof(weft_value) * (size_t)(v->slot_count + v->out_count) + sizeof(PyObject *) * (size_t)v->slot_count +
            (sizeof(weft_block) + 2 * sizeof(int64_t)) * (size_t)v->array_count +
-           sizeof(int64_t) * (size_t)v->extent_count + sizeof(made_array) * (size_t)v->made_count +
-           sizeof(PyObject *) * (size_t)v->shared_count;
+           sizeof(int64_t) * (size_t)v->extent_count + sizeof(made_array) * (size_t)v->made_count;
 }
 
 static void carve_frame(call_frame *frame, const variant *v, void *memory)
@@ -233,7 +231,6 @@ static void carve_frame(call_frame *frame, const variant *v, void *memory)
     CARVE(high, v->array_count);
     CARVE(extents, v->extent_count);
     CARVE(made, v->made_count);
-    CARVE(shared, v->shared_count);
 #undef CARVE
     frame->held = frame->made_count = 0;
 }
@@ -332,8 +329,9 @@ static int dispatcher_traverse(PyObject *object, visitproc visit, void *arg)
     for (int i = 0; i < self->variant_count && !stop; i++) {
         variant *v = self->variants[i];
         if (v->references > 1) continue; /* in use by a running call */
-        PyObject *objects[] = {v->names, v->values, v->constants, v->on_resume, v->on_finish, v->on_warn};
-        for (int k = 0; k < 6 && !stop; k++) stop = visit(objects[k], arg);
+        PyObject *objects[] = {v->names,     v->values,    v->constants,  v->on_resume,
+                               v->on_finish, v->on_warn, v->numpy_calls};
+        for (int k = 0; k < 7 && !stop; k++) stop = visit(objects[k], arg);
     }
     return stop;
 }

@@ -23,18 +23,26 @@ typedef struct {
     int recipe_start, has_frames;
 } exit_record;
 
+typedef struct { int dtype, ndim; } result_record; /* ndim -1: a number */
+typedef struct {
+    int recipe_start, first, result_count; /* first: of its results in out[] */
+    result_record *results;
+} call_record;
+
 /* One compiled kernel with its tables. Reference-counted under the GIL: a running call keeps it alive. */
 typedef struct {
     int64_t references, calls;
     int32_t (*kernel)(weft_ctx *, const weft_value *, weft_value *);
-    int slot_count, out_count, exit_count, array_count, extent_count, made_count, shared_count, has_writebacks, may_warn;
+    int slot_count, out_count, exit_count, call_count, array_count, extent_count, made_count, has_writebacks, may_warn;
     slot_record *slots;
     arg_record *args;
     exit_record *exits;
+    call_record *calls_made;
+    result_record *results;
     int32_t *recipes;
     void **library;
     PyObject *names, *values, *constants;             /* tuples; names and values own what the records point to */
-    PyObject *on_resume, *on_finish, *on_warn;
+    PyObject *on_resume, *on_finish, *on_warn, *numpy_calls;
 } variant;
 
 typedef struct { PyArrayObject *array; weft_block *block; } made_array;
@@ -49,7 +57,6 @@ typedef struct {
     int64_t *low, *high;  /* address range of each array */
     made_array *made;     /* result arrays so far */
     int made_count;
-    PyObject **shared;    /* objects an exit makes once, owned; NULL: not yet */
 } call_frame;
 
 typedef struct {

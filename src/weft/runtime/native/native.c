@@ -12,6 +12,7 @@ static int default_width = 1; /* of parallel regions, for dispatchers without th
 #include "recipe.c"
 #include "variant.c"
 #include "dispatch.c"
+#include "calls.c"
 
 static PyTypeObject *dispatcher_type;
 
@@ -54,7 +55,8 @@ static PyObject *py_new_dispatcher(PyObject *module, PyObject *arguments)
     return (PyObject *)self;
 }
 
-/* add_variant(dispatcher, address, tables, names, values, constants, library, on_resume, on_finish, on_warn) */
+/* add_variant(dispatcher, address, tables, names, values, constants, library, on_resume, on_finish, on_warn,
+ *             numpy_calls) */
 static PyObject *py_add_variant(PyObject *module, PyObject *arguments)
 {
     (void)module;

@@ -2,7 +2,7 @@
 
 enum recipe_op {
     OP_CONST = 1, OP_SLOT, OP_PY_BOOL, OP_PY_INT, OP_PY_FLOAT, OP_PY_COMPLEX, OP_NP_SCALAR, OP_ARRAY, OP_TUPLE, OP_LIST,
-    OP_UNION, OP_UNBOUND, OP_VIEW, OP_CALL, OP_SHARED,
+    OP_UNION, OP_UNBOUND, OP_VIEW, OP_CALL, OP_DICT, OP_SHARED, OP_LIST_OF,
 };
 
 typedef struct {
@@ -10,6 +10,8 @@ typedef struct {
     call_frame *frame;
     call_state *state;
     const int32_t *word; /* the next to read */
+    int lends;           /* arrays only show the kernel's memory, read-only, for as long as a call of Python takes */
+    PyObject *shared;    /* objects that stand in several places, by number; NULL until there is one */
 } decoder;
 
 static PyObject *unbound_marker;
@@ -153,6 +155,7 @@ static PyObject *decode_array(decoder *d, int fresh)
     const weft_array *a = &d->frame->out[d->word[0]].a;
     int dtype = d->word[1], ndim = d->word[2];
     d->word += 3;
+    if (d->lends) return (PyObject *)array_over(a->data, dtype, ndim, a->shape, a->strides, 0);
     if (!a->block) {
         PyErr_SetString(PyExc_SystemError, "a compiled kernel returned an array without memory");
         return NULL;
@@ -180,6 +183,82 @@ static PyObject *decode_sequence(decoder *d, int is_list)
     return sequence;
 }
 
+static PyObject *decode_call(decoder *d)
+{
+    PyObject *cls = PyTuple_GetItem(d->v->constants, *d->word++), *items = decode_sequence(d, 0);
+    if (!items) return NULL;
+    PyObject *named = PyObject_CallObject(cls, items);
+    Py_DecRef(items);
+    return named;
+}
+
+static PyObject *decode_dict(decoder *d)
+{
+    int n = *d->word++;
+    PyObject *dict = PyDict_New();
+    for (int i = 0; dict && i < n; i++) {
+        PyObject *key = decode(d), *value = key ? decode(d) : NULL;
+        int failed = !value || PyDict_SetItem(dict, key, value) < 0;
+        if (key) Py_DecRef(key);
+        if (value) Py_DecRef(value);
+        if (failed) {
+            Py_DecRef(dict);
+            return NULL;
+        }
+    }
+    return dict;
+}
+
+/* An object that occurs more than once: built where it is first met, the same one afterwards. */
+static PyObject *decode_shared(decoder *d)
+{
+    const int32_t *end = d->word + 2 + d->word[1];
+    PyObject *number = PyLong_FromLongLong(d->word[0]), *result = NULL;
+    if (!d->shared) d->shared = PyDict_New();
+    if (number && d->shared) result = PyDict_GetItemWithError(d->shared, number);
+    if (result) result = new_reference(result);
+    else if (number && d->shared) {
+        d->word += 2;
+        result = decode(d);
+        if (result && PyDict_SetItem(d->shared, number, result) < 0) {
+            Py_DecRef(result);
+            result = NULL;
+        }
+    }
+    if (number) Py_DecRef(number);
+    d->word = end;
+    return result;
+}
+
+static PyObject *list_element(const char *data, int python, int dtype)
+{
+    if (!python) return numpy.scalar((void *)data, dtypes[dtype].descr, NULL);
+    switch (dtype) {
+    case DT_BOOL: return PyBool_FromLong(*data != 0);
+    case DT_I64: return PyLong_FromLongLong(*(const int64_t *)data);
+    case DT_F64: return PyFloat_FromDouble(*(const double *)data);
+    default: return PyComplex_FromDoubles(((const double *)data)[0], ((const double *)data)[1]);
+    }
+}
+
+/* A list of the elements of an array of one axis. */
+static PyObject *decode_list_of(decoder *d)
+{
+    const weft_array *a = &d->frame->out[d->word[0]].a;
+    int python = d->word[1], dtype = d->word[2];
+    d->word += 3;
+    PyObject *list = PyList_New((Py_ssize_t)a->shape[0]);
+    for (int64_t i = 0; list && i < a->shape[0]; i++) {
+        PyObject *item = list_element((const char *)a->data + i * a->strides[0], python, dtype);
+        if (!item) {
+            Py_DecRef(list);
+            return NULL;
+        }
+        PyList_SetItem(list, (Py_ssize_t)i, item);
+    }
+    return list;
+}
+
 static PyObject *decode_union(decoder *d)
 {
     int64_t tag = d->frame->out[d->word[0]].i;
@@ -199,36 +278,17 @@ static PyObject *decode_union(decoder *d)
     return result;
 }
 
-/* constants[k](item, ...) */
-static PyObject *decode_call(decoder *d)
-{
-    PyObject *maker = PyTuple_GetItem(d->v->constants, *d->word++);
-    PyObject *items = decode_sequence(d, 0);
-    if (!items) return NULL;
-    PyObject *made = PyObject_Call(maker, items, NULL);
-    Py_DecRef(items);
-    return made;
-}
-
-static PyObject *decode_shared(decoder *d)
-{
-    PyObject **known = &d->frame->shared[d->word[0]];
-    const int32_t *end = d->word + 2 + d->word[1];
-    d->word += 2;
-    if (!*known) *known = decode(d);
-    d->word = end;
-    return *known ? new_reference(*known) : NULL;
-}
-
 static PyObject *decode(decoder *d)
 {
     int op = *d->word++;
-    if (op == OP_CALL) return decode_call(d);
-    if (op == OP_SHARED) return decode_shared(d);
     if (op == OP_UNBOUND) return new_reference(unbound_marker);
     if (op == OP_ARRAY || op == OP_VIEW) return decode_array(d, op == OP_VIEW);
     if (op == OP_UNION) return decode_union(d);
     if (op == OP_TUPLE || op == OP_LIST) return decode_sequence(d, op == OP_LIST);
+    if (op == OP_CALL) return decode_call(d);
+    if (op == OP_DICT) return decode_dict(d);
+    if (op == OP_SHARED) return decode_shared(d);
+    if (op == OP_LIST_OF) return decode_list_of(d);
     int index = *d->word++;
     const weft_value *value = &d->frame->out[index]; /* not an address for CONST and SLOT, and not used then */
     switch (op) {
@@ -245,7 +305,7 @@ static PyObject *decode(decoder *d)
 /* ---------------------------------------------------------------- checking a recipe before it is used */
 typedef struct {
     const int32_t *word, *end;
-    int out_count, slot_count, constant_count, arrays, shared; /* arrays, shared objects: how many the recipe can make */
+    int out_count, slot_count, constant_count, arrays; /* arrays: how many the recipe can make */
 } recipe_check;
 
 static int in_range(int value, int limit) { return value >= 0 && value < limit; }
@@ -273,20 +333,25 @@ static int check_union(recipe_check *check)
     return 1;
 }
 
-static int check_call(recipe_check *check, int maker)
+static int check_shared(recipe_check *check)
 {
-    return in_range(maker, check->constant_count) && check->word < check->end && *check->word >= 0 &&
-           check_items(check, *check->word++);
+    if (check->end - check->word < 2 || !in_range(check->word[1], (int)(check->end - check->word) - 1)) return 0;
+    const int32_t *stop = check->word + 2 + check->word[1];
+    check->word += 2;
+    return check_recipe(check) && check->word == stop;
 }
 
-static int check_shared(recipe_check *check, int number)
+static int is_python_dtype(int dtype)
 {
-    if (!in_range(number, 1 << 16) || check->word >= check->end) return 0;
-    if (!in_range(check->word[0], (int)(check->end - check->word))) return 0;
-    const int32_t *stop = check->word + 1 + check->word[0];
-    if (number >= check->shared) check->shared = number + 1;
-    check->word++;
-    return check_recipe(check) && check->word == stop;
+    return dtype == DT_BOOL || dtype == DT_I64 || dtype == DT_F64 || dtype == DT_C128;
+}
+
+static int check_list_of(recipe_check *check)
+{
+    if (check->end - check->word < 3 || !in_range(check->word[0], check->out_count)) return 0;
+    int python = check->word[1], dtype = check->word[2];
+    check->word += 3;
+    return in_range(python, 2) && in_range(dtype, DT_COUNT) && (!python || is_python_dtype(dtype));
 }
 
 /* Well-formed, with every index in range? Advances over one recipe. */
@@ -296,11 +361,17 @@ static int check_recipe(recipe_check *check)
     int op = *check->word++;
     if (op == OP_UNBOUND) return 1;
     if (op == OP_UNION) return check_union(check);
+    if (op == OP_SHARED) return check_shared(check);
+    if (op == OP_LIST_OF) return check_list_of(check);
     if (check->word >= check->end) return 0;
     int first = *check->word++;
     if (op == OP_TUPLE || op == OP_LIST) return first >= 0 && check_items(check, first);
-    if (op == OP_CALL) return check_call(check, first);
-    if (op == OP_SHARED) return check_shared(check, first);
+    if (op == OP_CALL) {
+        if (!in_range(first, check->constant_count) || check->word >= check->end) return 0;
+        int count = *check->word++;
+        return count >= 0 && check_items(check, count);
+    }
+    if (op == OP_DICT) return in_range(first, 1 << 24) && check_items(check, 2 * first);
     if (op == OP_CONST) return in_range(first, check->constant_count);
     if (op == OP_SLOT) return in_range(first, check->slot_count);
     if (!in_range(first, check->out_count)) return 0;

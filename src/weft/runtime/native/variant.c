@@ -55,21 +55,45 @@ static void read_arg(table_reader *reader, variant *v, int k)
     v->extent_count += 2 * arg->ndim;
 }
 
-/* Copies the recipe words of every exit and checks them. */
-static void read_exits(table_reader *reader, variant *v)
+/* Copies the words of one recipe and checks them; where the next one begins. `arrays`: how many it can make. */
+static int read_recipe(table_reader *reader, variant *v, int used, int *arrays)
 {
-    int used = 0;
+    int count = next_within(reader, 1, 1 << 24);
+    for (int i = 0; i < count && !reader->bad; i++) v->recipes[used++] = (int32_t)next_word(reader);
+    if (reader->bad) return used;
+    recipe_check check = {v->recipes + used - count, v->recipes + used, v->out_count, v->slot_count,
+                          (int)PyTuple_Size(v->constants), 0};
+    if (!check_recipe(&check) || check.word != check.end) reader->bad = 1;
+    if (arrays) *arrays = check.arrays;
+    return used;
+}
+
+static int read_exits(table_reader *reader, variant *v)
+{
+    int used = 0, arrays = 0;
     for (int e = 0; e < v->exit_count && !reader->bad; e++) {
         v->exits[e].has_frames = next_within(reader, 0, 1);
-        int count = next_within(reader, 1, 1 << 24);
         v->exits[e].recipe_start = used;
-        for (int i = 0; i < count && !reader->bad; i++) v->recipes[used++] = (int32_t)next_word(reader);
-        if (reader->bad) return;
-        recipe_check check = {v->recipes + used - count, v->recipes + used, v->out_count, v->slot_count,
-                              (int)PyTuple_Size(v->constants), 0, 0};
-        if (!check_recipe(&check) || check.word != check.end) reader->bad = 1;
-        if (check.arrays > v->made_count) v->made_count = check.arrays;
-        if (check.shared > v->shared_count) v->shared_count = check.shared;
+        used = read_recipe(reader, v, used, &arrays);
+        if (arrays > v->made_count) v->made_count = arrays;
+    }
+    return used;
+}
+
+static void read_calls(table_reader *reader, variant *v, int used)
+{
+    int results = 0;
+    for (int c = 0; c < v->call_count && !reader->bad; c++) {
+        call_record *call = &v->calls_made[c];
+        call->recipe_start = used;
+        used = read_recipe(reader, v, used, NULL);
+        call->first = next_within(reader, 0, v->out_count);
+        call->result_count = next_within(reader, 0, v->out_count - call->first);
+        call->results = v->results + results;
+        for (int i = 0; i < call->result_count && !reader->bad; i++, results++) {
+            v->results[results].dtype = next_within(reader, 0, DT_COUNT - 1);
+            v->results[results].ndim = next_within(reader, -1, MAX_NDIM);
+        }
     }
 }
 
@@ -79,9 +103,11 @@ static void free_variant(variant *v)
     free(v->slots);
     free(v->args);
     free(v->exits);
+    free(v->calls_made);
+    free(v->results);
     free(v->recipes);
     free(v->library);
-    PyObject *objects[] = {v->names, v->values, v->constants, v->on_resume, v->on_finish, v->on_warn};
+    PyObject *objects[] = {v->names, v->values, v->constants, v->on_resume, v->on_finish, v->on_warn, v->numpy_calls};
     for (size_t i = 0; i < sizeof objects / sizeof *objects; i++)
         if (objects[i]) Py_DecRef(objects[i]);
     free(v);
@@ -92,8 +118,10 @@ static int allocate_tables(variant *v, size_t words)
     v->slots = calloc((size_t)v->slot_count + 1, sizeof *v->slots);
     v->args = calloc((size_t)v->slot_count + 1, sizeof *v->args);
     v->exits = calloc((size_t)v->exit_count + 1, sizeof *v->exits);
+    v->calls_made = calloc((size_t)v->call_count + 1, sizeof *v->calls_made);
+    v->results = calloc(words + 1, sizeof *v->results);
     v->recipes = calloc(words + 1, sizeof *v->recipes);
-    return v->slots && v->args && v->exits && v->recipes;
+    return v->slots && v->args && v->exits && v->calls_made && v->results && v->recipes;
 }
 
 static int read_library(variant *v, PyObject *addresses)
@@ -108,9 +136,10 @@ static int read_library(variant *v, PyObject *addresses)
     return 0;
 }
 
-/* tables: slot_count, out_count, exit_count, has_writebacks, may_warn; per slot: kind, index, parent, then the arg's kind, dtype,
- * ndim, layout, ones, written, same_as, length, repeated; per exit: has_frames, word count, words. `limits`: how many parameters
- * and cells there are. */
+/* tables: slot_count, out_count, exit_count, has_writebacks, may_warn, call_count; per slot: kind, index, parent, then
+ * the arg's kind, dtype, ndim, layout, ones, written, same_as, length, repeated; per exit: has_frames, word count, words;
+ * per NumPy call: word count, words, first, result count, per result: dtype, ndim. `limits`: how many parameters and
+ * cells there are. */
 static int read_tables(variant *v, PyObject *tables, const int limits[2])
 {
     size_t words = (size_t)PyBytes_Size(tables) / sizeof(int64_t);
@@ -121,13 +150,16 @@ static int read_tables(variant *v, PyObject *tables, const int limits[2])
     v->exit_count = next_within(&reader, 1, 1 << 20);
     v->has_writebacks = next_within(&reader, 0, 1);
     v->may_warn = next_within(&reader, 0, 1);
+    v->call_count = next_within(&reader, 0, 1 << 16);
+    if (PyTuple_Size(v->numpy_calls) != v->call_count) return 0;
     if (reader.bad || PyTuple_Size(v->names) != v->slot_count || PyTuple_Size(v->values) != v->slot_count) return 0;
     if (!allocate_tables(v, words)) return 0;
     for (int k = 0; k < v->slot_count && !reader.bad; k++) {
         read_slot(&reader, v, k, limits);
         if (!reader.bad) read_arg(&reader, v, k);
     }
-    if (!reader.bad) read_exits(&reader, v);
+    int used = reader.bad ? 0 : read_exits(&reader, v);
+    if (!reader.bad) read_calls(&reader, v, used);
     return !reader.bad && reader.word == reader.end;
 }
 
@@ -137,12 +169,12 @@ static variant *new_variant(PyObject *arguments, const int limits[2])
     variant *v = calloc(1, sizeof *v);
     if (!v) return PyErr_NoMemory(), NULL;
     v->references = 1;
-    if (!PyArg_ParseTuple(arguments, "OOOOOOOOOO", &self, &address, &tables, &v->names, &v->values, &v->constants,
-                          &addresses, &v->on_resume, &v->on_finish, &v->on_warn)) {
+    if (!PyArg_ParseTuple(arguments, "OOOOOOOOOOO", &self, &address, &tables, &v->names, &v->values, &v->constants,
+                          &addresses, &v->on_resume, &v->on_finish, &v->on_warn, &v->numpy_calls)) {
         free(v);
         return NULL;
     }
-    PyObject *owned[] = {v->names, v->values, v->constants, v->on_resume, v->on_finish, v->on_warn};
+    PyObject *owned[] = {v->names, v->values, v->constants, v->on_resume, v->on_finish, v->on_warn, v->numpy_calls};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) Py_IncRef(owned[i]);
     v->kernel = (int32_t (*)(weft_ctx *, const weft_value *, weft_value *))PyLong_AsVoidPtr(address);
     if (v->kernel && !read_library(v, addresses) && read_tables(v, tables, limits)) return v;

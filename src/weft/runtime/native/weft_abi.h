@@ -49,12 +49,19 @@ struct weft_ctx {
     int64_t *(*extents)(weft_ctx *, int32_t count);          /* room for shapes and strides of out[] arrays, until exit */
     void (*parallel)(weft_ctx *, weft_body, void *env, int64_t count, int64_t grain);
     void (*warn)(weft_ctx *, int32_t flags, int32_t site);   /* flags: WEFT_FP_*; remembered, raised after the call */
-    int32_t (*call_python)(weft_ctx *, int32_t site, weft_value *values);
+    int32_t (*call_python)(weft_ctx *, int32_t call, weft_value *out); /* WEFT_CALL_*; see KernelInfo.numpy_calls */
     void *const *library;                                    /* KernelInfo.libraries, resolved */
     int64_t counters[8];                                     /* 0 allocations, 1 bytes allocated, 2 live, 3 peak live,
-                                                                4 parallel regions */
+                                                                4 parallel regions, 5 NumPy calls */
     void *state;                                             /* the caller's own */
 };
+
+/* What call_python answers. DONE: an array result has its block and data in out[], its extents in the room the kernel
+ * gave as `shape`; a number lies at the start of its weft_value. LEAVE: Python shall repeat the statement. Else the kernel
+ * returns WEFT_INTERRUPTED. */
+#define WEFT_CALL_DONE 0
+#define WEFT_CALL_LEAVE 1
+#define WEFT_CALL_FAILED 2
 
 #define WEFT_FP_DIVIDE 1
 #define WEFT_FP_OVERFLOW 2

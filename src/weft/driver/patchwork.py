@@ -1,0 +1,171 @@
+"""A program of which Python runs some statements: the function, cut around them, and its pieces.
+
+in:   a function, and what stood in the way of compiling it as a whole
+out:  a Python function that does the same, in which the statements that can be compiled are programs of their own
+
+    f(a) --> Engine: does not compile, statement 3 is the reason
+               cut (weft.frontend.cutting)
+             def f(a):  piece0, statement 3, piece1         Python's own statements, the pieces called between them
+                          |                    |
+                        Engine               Engine         each compiled for what it is really given, or cut in turn
+
+No type is guessed across a statement that Python runs: a piece is compiled when it is reached, for the objects that are
+there, and its dispatcher checks types, layouts and overlap on every call like that of any program. Whatever is handed
+to Python is an ordinary object, so nothing has to be known about what Python does with it.
+
+A piece without a loop runs in Python the first time: most such code runs once, and a kernel takes half a second.
+"""
+
+from __future__ import annotations
+import __future__
+
+import ast
+import copy
+import sys
+import time
+from collections.abc import Callable
+from types import CellType, CodeType, FunctionType
+from typing import TYPE_CHECKING, Any, Final
+
+from weft.driver.family import CutFunction, PythonPlace
+from weft.frontend.cutting import CLOCK, LOCAL, NO_VALUE, SPENT, Cut, Piece, Place, cut, places_naming, statement_place
+from weft.frontend.source import FunctionSource, SourceUnavailable, read_function, remember_source
+from weft.support.absent import NoValue
+from weft.support.errors import CompileError
+
+if TYPE_CHECKING:
+    from weft.driver.engine import Engine
+
+_MAX_MARKS: Final = 24
+
+
+class Patchwork:
+    """Cuts one function again and again, as reasons to are found."""
+
+    def __init__(self, engine: Engine, start: Callable[[FunctionType, CellType], Callable[..., Any]]) -> None:
+        self.engine, self.start = engine, start
+        self.marks: dict[Place, CompileError] = {}
+        self.function: CutFunction | None = None
+
+    def refuse(self, problem: CompileError) -> CutFunction | None:
+        """The function cut around what `problem` says; None where Python runs all of it."""
+        try:
+            source = read_function(self.engine.function)
+        except SourceUnavailable:
+            return None
+        if not isinstance(source.tree, ast.FunctionDef) or len(self.marks) > _MAX_MARKS:
+            return None
+        found = dict.fromkeys(_places(source.tree, problem), problem)
+        if not found.keys() - self.marks.keys():
+            return None
+        self.marks = {**found, **self.marks}
+        made = cut(source.tree, frozenset(self.marks))
+        self.function = self._build(source, made) if made is not None else None
+        return self.function
+
+    def _build(self, source: FunctionSource, made: Cut) -> CutFunction:
+        family, function = self.engine.family, self.engine.function
+        cells = {piece.variable: self._piece(source, piece) for piece in made.pieces}
+        places = [self._place(source, place) for place in made.python]
+        family.places += [place for place in places if place not in family.places]
+        family.compiled.update(place for piece in made.pieces for place in piece.places)
+        known = {**cells, CLOCK: CellType(time.perf_counter), SPENT: CellType(_spending(places)), **COMMON}
+        plain = make_function(made.plain, function, known, source.filename)
+        timed = make_function(made.timed, function, known, source.filename)
+        return CutFunction(plain, timed)
+
+    def _place(self, source: FunctionSource, place: Place) -> PythonPlace:
+        inner = [mark for mark in self.marks if mark >= place]
+        problem = self.marks[place] if place in self.marks else self.marks[min(inner)]
+        new = PythonPlace(source.filename, place[0], problem.message, problem.hint)
+        return next((old for old in self.engine.family.places if old.is_at(new)), new)
+
+    def _piece(self, source: FunctionSource, piece: Piece) -> CellType:
+        function = make_function(piece.tree, self.engine.function, COMMON, source.filename)
+        line = piece.tree.lineno
+        remember_source(
+            function.__code__,
+            FunctionSource(piece.tree, source.lines, source.filename, line, ast.unparse(piece.tree)),
+        )
+        cell = CellType()
+        start = self.start(function, cell)
+        has_loop = any(isinstance(node, ast.For | ast.While) for node in ast.walk(piece.tree))
+        cell.cell_contents = start if has_loop or self.engine.is_piece else _later(function, cell, start)
+        return cell
+
+
+def _places(tree: ast.FunctionDef, problem: CompileError) -> frozenset[Place]:
+    if problem.culprit:
+        return places_naming(tree, problem.culprit)
+    place = statement_place(tree, *problem.place) if problem.place is not None else None
+    return frozenset() if place is None else frozenset((place,))
+
+
+def _later(function: FunctionType, cell: CellType, start: Callable[..., Any]) -> Callable[..., Any]:
+    """The piece in Python, once."""
+
+    def first(*args: Any) -> Any:
+        cell.cell_contents = start
+        return function(*args)
+
+    return first
+
+
+def _spending(places: list[PythonPlace]) -> Callable[[int, float], None]:
+    clock = time.perf_counter
+
+    def spent(number: int, since: float) -> None:
+        place = places[number]
+        place.seconds += clock() - since
+        place.turns += 1
+
+    return spent
+
+
+def _local(name: str) -> Any:
+    """A local name of the caller, or NoValue."""
+    return sys._getframe(1).f_locals.get(name, NoValue)  # pyright: ignore[reportPrivateUsage]
+
+
+COMMON: Final = {LOCAL: CellType(_local), NO_VALUE: CellType(NoValue)}
+
+
+def make_function(
+    tree: ast.FunctionDef, original: FunctionType, known: dict[str, CellType], filename: str
+) -> FunctionType:
+    """A function from a tree, with the globals, free variables and defaults of the original."""
+    cells = {**dict(zip(original.__code__.co_freevars, original.__closure__ or (), strict=True)), **known}
+    outer = ast.parse("def outer(): pass").body[0]
+    assert isinstance(outer, ast.FunctionDef)
+    outer.args.args = [ast.arg(name) for name in cells]
+    inner = copy.copy(tree)
+    inner.args, inner.decorator_list, inner.returns = _without_defaults(tree.args), [], None
+    outer.body = [ast.copy_location(inner, tree)]
+    module = ast.fix_missing_locations(ast.Module([ast.copy_location(outer, tree)], []))
+    flags = original.__code__.co_flags & _FUTURE
+    compiled = compile(module, filename, "exec", flags=flags, dont_inherit=True)
+    code = _inner_code(_inner_code(compiled)).replace(co_qualname=original.__qualname__)
+    closure = tuple(cells[name] for name in code.co_freevars)
+    same = code.co_argcount == original.__code__.co_argcount
+    made = FunctionType(code, original.__globals__, original.__name__, original.__defaults__ if same else None, closure)
+    made.__kwdefaults__ = original.__kwdefaults__ if same else None
+    made.__module__, made.__qualname__ = original.__module__, original.__qualname__
+    return made
+
+
+def _without_defaults(args: ast.arguments) -> ast.arguments:
+    """Parameters alone: defaults were evaluated when the original was defined, annotations do not matter."""
+    new = copy.copy(args)
+    new.posonlyargs = [ast.arg(arg.arg) for arg in args.posonlyargs]
+    new.args = [ast.arg(arg.arg) for arg in args.args]
+    new.kwonlyargs = [ast.arg(arg.arg) for arg in args.kwonlyargs]
+    new.vararg, new.kwarg = (ast.arg(arg.arg) if arg else None for arg in (args.vararg, args.kwarg))
+    new.defaults, new.kw_defaults = [], [None] * len(args.kwonlyargs)
+    return new
+
+
+_FUTURE: Final = sum({int(getattr(__future__, name).compiler_flag) for name in __future__.all_feature_names})
+
+
+def _inner_code(code: CodeType) -> CodeType:
+    return next(const for const in code.co_consts if isinstance(const, CodeType))

@@ -1,0 +1,78 @@
+"""Masks: how many elements are true, and where.
+
+in:   an array of bools
+out:  a count known at run time only, positions, and the elements at them: arrays of that length
+
+    positions_of(m)  ->  n = sum(m); P = alloc [n]; for i in range(len(m)): if m[i]: P[at] = i; at += 1
+"""
+
+from __future__ import annotations
+
+from weft.ir.dtypes import DType, ScalarType
+from weft.ir.exprs import Index, const
+from weft.ir.nodes import Reduce, Tasklet
+from weft.numpy_rules.arrays import bool_expr, map_array, write_fresh
+from weft.numpy_rules.builder import Builder
+from weft.numpy_rules.elementwise import cast
+from weft.numpy_rules.values import Array
+from weft.numpy_rules.walking import Point, for_each_where
+from weft.support.abi import MAX_EXTENT
+
+
+def mask_of(build: Builder, array: Array) -> Array:
+    """The truth of every element."""
+    if array.dtype is DType.BOOL:
+        return array
+    return map_array(build, array, DType.BOOL, lambda x: bool_expr(build, x), "mask")
+
+
+def count_true(build: Builder, mask: Array) -> Index:
+    """How many elements of a mask are true."""
+    output = build.alloc((), DType.INT64, "count")
+    build.emit(
+        Reduce(
+            op="add",
+            output=output,
+            input=mask.view,
+            axes=tuple(range(mask.rank)),
+            initial=const(0, ScalarType(DType.INT64)),
+            id=build.new_id(),
+            span=build.span,
+        )
+    )
+    return build.let_index(build.read(output, (), DType.INT64, "n"), "n", low=0, high=MAX_EXTENT)
+
+
+def positions_of(build: Builder, mask: Array) -> tuple[Array, ...]:
+    """`np.nonzero(mask)`: per axis the coordinates of the elements that are true, in C order."""
+    count = count_true(build, mask)
+    found = tuple(Array(build.alloc((count,), DType.INT64, "at"), DType.INT64) for _ in mask.shape)
+
+    def note(point: Point, at: Index) -> None:
+        pairs = zip(found, point, strict=True)
+        write_fresh(build, [(target.view.at((at,)), cast(place, DType.INT64)) for target, place in pairs])
+
+    for_each_where(build, mask.shape, lambda point: build.read(mask.view, point, DType.BOOL, "m"), note)
+    return found
+
+
+def elements_where(build: Builder, array: Array, mask: Array) -> Array:
+    """`array[mask]` for a mask of the same shape: the elements in C order."""
+    target = Array(build.alloc((count_true(build, mask),), array.dtype, "x"), array.dtype)
+
+    def take(point: Point, at: Index) -> None:
+        write_fresh(build, [(target.view.at((at,)), build.read(array.view, point, array.dtype))])
+
+    for_each_where(build, mask.shape, lambda point: build.read(mask.view, point, DType.BOOL, "m"), take)
+    return target
+
+
+def put_where(build: Builder, array: Array, mask: Array, values: Array) -> None:
+    """`array[mask] = values`, one for each element that is true; they share no memory with the array."""
+    build.mark_written(array.view.container)
+
+    def put(point: Point, at: Index) -> None:
+        element = build.read(values.view, (at,), values.dtype)
+        build.emit(Tasklet(writes=((array.view.at(point), element),), id=build.new_id(), span=build.span))
+
+    for_each_where(build, mask.shape, lambda point: build.read(mask.view, point, DType.BOOL, "m"), put)

@@ -1,0 +1,52 @@
+"""A symmetric matrix changed by the product of another with its transpose: the lower triangle of alpha A A^T + beta C.
+
+in:   numbers `alpha`, `beta`; `A` (rows x inner), `C` (rows x rows)
+out:  `C` in place, for j <= i: C[i, j] = beta C[i, j] + sum over k = 0, 1, ... of alpha A[i, k] A[j, k]; what is above
+      the diagonal stays as it is
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weft_bench.kernel import Inputs, Kernel, Sizes
+
+
+def symmetric_rank_k(alpha: float, beta: float, A: NDArray[Any], C: NDArray[Any]) -> None:
+    """Row by row up to the diagonal, one column of A after the other."""
+    for i in range(A.shape[0]):
+        C[i, : i + 1] *= beta
+        for k in range(A.shape[1]):
+            C[i, : i + 1] += alpha * A[i, k] * A[: i + 1, k]
+
+
+def make_inputs(sizes: Sizes, dtype: np.dtype[Any], rng: np.random.Generator) -> Inputs:
+    """Numbers of both signs."""
+    rows, inner = sizes["rows"], sizes["inner"]
+    return {
+        "alpha": 1.5,
+        "beta": 1.2,
+        "A": rng.uniform(-0.5, 1.0, (rows, inner)).astype(dtype),
+        "C": rng.uniform(-0.5, 1.0, (rows, rows)).astype(dtype),
+    }
+
+
+KERNEL = Kernel(
+    name="symmetric_rank_k",
+    known_as="syrk",
+    function=symmetric_rank_k,
+    title="Symmetric update by one matrix",
+    domain="Linear algebra",
+    dwarf="Dense linear algebra",
+    presets={
+        "S": {"rows": 75, "inner": 60},
+        "M": {"rows": 230, "inner": 190},
+        "L": {"rows": 650, "inner": 550},
+    },
+    make_inputs=make_inputs,
+    dtypes=("float32", "float64"),
+    outputs=("C",),
+)

@@ -1,0 +1,321 @@
+"""Run random programs compiled and in CPython, and compare.
+
+in:   cases (tests/fuzz/generator.py)
+out:  a `Finding` per case that differs, and what ran where
+
+All programs of a batch are lowered and optimised one by one as `weft.program` does it, then written into one C file,
+compiled once and loaded once; each is installed in a `Host` of its own. What is compared, and how far floats may be
+apart, is what `verify=True` compares (driver/comparison.py, driver/bounds.py); the lines of warnings on top.
+"""
+
+from __future__ import annotations
+
+import linecache
+import sys
+import tempfile
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+
+import weft
+from tests.fuzz.arguments import Inputs, make_arguments
+from tests.fuzz.generator import Case
+from weft.codegen.module import COptions, emit_module
+from weft.driver.bounds import Bounds
+from weft.driver.comparison import WARNINGS, Difference, Outcome, Place, compare_outcomes
+from weft.driver.compiler import Stage, abi_header, lower, run_steps
+from weft.driver.engine import native, toolchain_for
+from weft.driver.graph_runs import Graphs
+from weft.driver.host import Host
+from weft.driver.kernels import GoesToPython, Kernel
+from weft.driver.options import Options, compile_timeout_s, compiler_choice, wants_sanitizers
+from weft.driver.pipelines import cpu_pipeline
+from weft.driver.snapshots import Call
+from weft.driver.stats import Stats
+from weft.passes.base import Session
+from weft.runtime.compile import compile_c
+from weft.runtime.native import load_kernel
+from weft.runtime.process import CompilerFailed
+from weft.runtime.toolchain import BuildOptions
+from weft.support.errors import CompileError
+
+OPTIONS = Options(fallback="error", threads=1)
+_LEAVE_OUT = ("simplify", "inline-producers", "fuse-maps")
+_FILE = "<fuzz "  # how the names of all programs' files begin
+_SUMS = ("encountered in reduce", "encountered in matmul", "encountered in dot")
+_OWN = (weft.FallbackWarning, weft.PerformanceWarning)
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A difference. `kind` is what must stay the same while the program is made smaller."""
+
+    case: Case
+    inputs: Inputs
+    kind: str
+    text: str
+    raises: bool = False  # Python ends with an exception
+
+
+@dataclass(slots=True)
+class Report:
+    """What came of some cases. `refused`: why whole programs were not compiled; `native`: which inputs ran whole."""
+
+    findings: list[Finding] = field(default_factory=list[Finding])
+    refused: list[tuple[Case, str]] = field(default_factory=list[tuple[Case, str]])
+    native: list[tuple[Case, Inputs]] = field(default_factory=list[tuple[Case, Inputs]])
+    calls: int = 0
+    resumed: int = 0
+    raised: int = 0
+    missed: int = 0
+    unread: int = 0  # warnings of what nobody reads: not given
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """A case on its way: the function and the stages of its compilation."""
+
+    case: Case
+    function: Any
+    stages: tuple[Stage, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Doubt:
+    """Warnings of Python's that the compiled program did not give."""
+
+    item: Compiled
+    inputs: Inputs
+    missing: frozenset[tuple[str, str]]
+    raises: bool
+
+
+# ---- compiling ------------------------------------------------------------------------------------------------------
+
+
+def function_of(case: Case) -> FunctionType:
+    """The function of a case; its source can be found as that of a function in a file."""
+    name = f"{_FILE}{case.seed}/{case.number} {hash_of(case.source)}>"
+    linecache.cache[name] = (len(case.source), None, case.source.splitlines(keepends=True), name)
+    names: dict[str, Any] = {"__name__": "fuzzed"}
+    exec(compile(case.source, name, "exec"), names)
+    return names["program"]
+
+
+def hash_of(source: str) -> str:
+    import hashlib
+
+    return hashlib.sha256(source.encode()).hexdigest()[:8]
+
+
+def prepare(case: Case, report: Report) -> Compiled | None:
+    """Everything before C."""
+    function = function_of(case)
+    try:
+        lowered = lower(function, make_arguments(case.params, case.inputs[0]))
+        stages = run_steps(lowered.program, cpu_pipeline(()), Session())
+    except (CompileError, GoesToPython) as problem:
+        report.refused.append((case, str(getattr(problem, "message", problem))))
+    except Exception as problem:  # noqa: BLE001 - whatever goes wrong in the compiler is a finding
+        kind = f"compiler {type(problem).__name__}"
+        report.findings.append(Finding(case, case.inputs[0], kind, f"{type(problem).__name__}: {problem}"))
+    else:
+        return Compiled(case, function, tuple(stages))
+    return None
+
+
+def compile_batch(batch: Sequence[Compiled], folder: Path, level: int) -> list[Kernel]:
+    """The kernels of all programs, out of one C file."""
+    file = emit_module(
+        [item.stages[-1].program for item in batch],
+        symbols=[f"fuzz_{number}" for number in range(len(batch))],
+        options=COptions(header=abi_header()),
+    )
+    build = BuildOptions(sanitize=wants_sanitizers(), level=level)
+    toolchain = toolchain_for(compiler_choice())
+    library = compile_c(toolchain, file.source, folder / "batch.so", timeout_s=compile_timeout_s(), build=build)
+    return [
+        Kernel(info, load_kernel(library, info.symbol), info.constants, tuple(arg.value for arg in info.args), "")
+        for info in file.infos
+    ]
+
+
+def check_cases(cases: Sequence[Case], level: int = 0, note: Callable[[int], None] | None = None) -> Report:
+    """Compile and compare; `note` is told the number of each program before it runs."""
+    report = Report()
+    batch = [item for case in cases if (item := prepare(case, report)) is not None]
+    doubts: list[Doubt] = []
+    with tempfile.TemporaryDirectory(prefix="weft-fuzz-") as folder:
+        for item, kernel in _compiled(batch, Path(folder), level, report):
+            if note is not None:
+                note(item.case.number)
+            Check(item, kernel, report, doubts).run()
+    if doubts:
+        _settle(doubts, report)
+    for case in cases:
+        linecache.cache.pop(f"{_FILE}{case.seed}/{case.number} {hash_of(case.source)}>", None)
+    return report
+
+
+def _compiled(batch: Sequence[Compiled], folder: Path, level: int, report: Report) -> Iterator[tuple[Compiled, Kernel]]:
+    """Each program with its kernel; where the whole is no C, halves are tried until the culprits are alone."""
+    if not batch:
+        return
+    try:
+        kernels = compile_batch(batch, folder, level)
+    except Exception as problem:  # noqa: BLE001 - code generation fails, or the C compiler refuses its text
+        if len(batch) > 1:
+            for number, part in enumerate((batch[: len(batch) // 2], batch[len(batch) // 2 :])):
+                inner = folder / str(number)
+                inner.mkdir()
+                yield from _compiled(part, inner, level, report)
+            return
+        told = problem.output if isinstance(problem, CompilerFailed) else str(problem)
+        case = batch[0].case
+        report.findings.append(Finding(case, case.inputs[0], f"C {type(problem).__name__}", f"{problem!r}\n{told}"))
+        return
+    yield from zip(batch, kernels, strict=True)
+
+
+def _settle(doubts: Sequence[Doubt], report: Report) -> None:
+    """A warning may be missing where nobody reads what it is about (docs/passes.md).
+
+    So it must be there without the passes that leave such things out, or it is lost.
+    """
+    batch = [
+        replace(doubt.item, stages=tuple(run_steps(doubt.item.stages[0].program, cpu_pipeline(_LEAVE_OUT), Session())))
+        for doubt in doubts
+    ]
+    with tempfile.TemporaryDirectory(prefix="weft-fuzz-") as folder:
+        kernels = {id(item): kernel for item, kernel in _compiled(batch, Path(folder), 0, report)}
+    for doubt, item in zip(doubts, batch, strict=True):
+        if id(item) not in kernels:
+            continue
+        got = Check(item, kernels[id(item)], Report(), []).outcomes(doubt.inputs)[0]
+        lost = sorted(doubt.missing - got.warnings)
+        if lost:
+            category, text = lost[0]
+            told = f"Python warns '{category}: {text}', the compiled program does not"
+            report.findings.append(_finding(item.case, doubt.inputs, Difference(WARNINGS, told), doubt.raises))
+        else:
+            report.unread += 1
+
+
+# ---- running --------------------------------------------------------------------------------------------------------
+
+
+class Check:
+    """One program on all of its inputs."""
+
+    def __init__(self, item: Compiled, kernel: Kernel, report: Report, doubts: list[Doubt]) -> None:
+        self.item, self.report, self.doubts = item, report, doubts
+        self.host = Host(native(), item.function, OPTIONS, Stats(), self._in_python)
+        self.host.install(kernel)
+        self.graphs = Graphs(item.function, lambda params: list(item.stages))
+
+    def _in_python(self, params: tuple[Any, ...]) -> Any:
+        """No kernel fits: another variant's arguments."""
+        self.report.missed += 1
+        return self.item.function(*params)
+
+    def run(self) -> None:
+        """Until something differs."""
+        for inputs in self.item.case.inputs:
+            got, want, resumed = self.outcomes(inputs)
+            raises = want.error is not None
+            difference = self.difference(inputs, got, want, resumed)
+            if difference is not None:
+                self.report.findings.append(_finding(self.item.case, inputs, difference, raises))
+                return
+            if want.warnings - got.warnings:
+                self.doubts.append(Doubt(self.item, inputs, want.warnings - got.warnings, raises))
+                return
+
+    def outcomes(self, inputs: Inputs) -> tuple[Outcome, Outcome, bool]:
+        """Compiled and in Python, on arguments made anew; whether Python had to go on."""
+        report, case = self.report, self.item.case
+        want = run(self.item.function, make_arguments(case.params, inputs), case)
+        before = self.host.dispatcher.counters()
+        got = run(self.host.call, make_arguments(case.params, inputs), case)
+        after = self.host.dispatcher.counters()
+        resumed = after.resumes > before.resumes
+        report.calls += 1
+        report.raised += want.error is not None
+        report.resumed += resumed
+        if after.calls > before.calls and not resumed:
+            report.native.append((case, inputs))
+        if inputs.values == "special":
+            got, want = _without_sums(got), _without_sums(want)
+        return got, want, resumed
+
+    def difference(self, inputs: Inputs, got: Outcome, want: Outcome, resumed: bool) -> Difference | None:
+        """The first difference; warnings that are missing do not count here."""
+        call = Call(self.item.function, tuple(make_arguments(self.item.case.params, inputs)), {})
+        allowed = Allowed(Bounds(self.graphs, call, OPTIONS, everywhere=resumed))
+        with np.errstate(all="ignore"):
+            return compare_outcomes(got, replace(want, warnings=want.warnings & got.warnings), allowed)
+
+
+@dataclass(frozen=True, slots=True)
+class Allowed:
+    """The bounds of the promise; where a product of complex numbers overflows, NumPy's own formulas differ."""
+
+    bounds: Bounds
+
+    def permits(self, place: Place, got: Any, want: Any) -> Any:
+        permitted = self.bounds.permits(place, got, want)
+        return permitted | ~np.isfinite(want) if want.dtype.kind == "c" else permitted
+
+
+def _finding(case: Case, inputs: Inputs, difference: Difference, raises: bool) -> Finding:
+    return Finding(case, inputs, _kind(difference), f"{difference.place.text}: {difference.text}", raises)
+
+
+def _kind(difference: Difference) -> str:
+    """What sort of difference: the place, and of warnings and strides what is said about them."""
+    text = difference.text
+    if difference.place.kind == "warnings":
+        return f"warnings {text.partition(' (line')[0]}"
+    return f"{difference.place.kind} {text.split()[0] if text[:7] in ('strides', 'it is, ') else ''}".rstrip()
+
+
+def run(function: Any, arguments: Sequence[Any], case: Case) -> Outcome:
+    """Call, and keep all that comes of it; warnings with their lines in the program."""
+    value, error = None, None
+    seen: set[tuple[str, str]] = set()
+
+    def note(message: Warning | str, category: type[Warning], filename: str, lineno: int, *_: Any) -> None:
+        if not issubclass(category, _OWN):
+            line = lineno if filename.startswith(_FILE) else _program_line()
+            seen.add((category.__name__, f"{message} (line {line})"))
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        warnings.showwarning = note
+        try:
+            value = function(*arguments)
+        except Exception as problem:  # noqa: BLE001 - every exception is an outcome
+            error = problem
+    names = [param.name for param in case.params]
+    return Outcome(value, error, dict(zip(names, arguments, strict=True)), {}, frozenset(seen))
+
+
+def _without_sums(outcome: Outcome) -> Outcome:
+    """The order of a sum is free, and with it whether infinities or NaNs meet first: whether it warns."""
+    kept = frozenset(item for item in outcome.warnings if not any(word in item[1] for word in _SUMS))
+    return replace(outcome, warnings=kept)
+
+
+def _program_line() -> int:
+    """Where the program is; many of NumPy's functions warn in their own files."""
+    frame = sys._getframe()
+    while frame is not None:
+        if frame.f_code.co_filename.startswith(_FILE):
+            return frame.f_lineno
+        frame = frame.f_back
+    return 0
