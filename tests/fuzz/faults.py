@@ -186,9 +186,9 @@ def _one_less(make_range: Any) -> Any:
 
 def _no_swap(node: Node) -> tuple[Node, ...] | None:
     """Arrays that are carried in a loop keep their places."""
-    if not isinstance(node, Loop) or not isinstance(node.body.nodes[-1], Continue):
+    last = node.body.nodes[-1] if isinstance(node, Loop) else None
+    if not isinstance(node, Loop) or not isinstance(last, Continue):
         return None
-    *body, last = node.body.nodes
     targets = [carry.target for carry in node.carries]
     views = [value.container for value in last.values if isinstance(value, View)]
     names = [target for target in targets if isinstance(target, str)]
@@ -199,7 +199,7 @@ def _no_swap(node: Node) -> tuple[Node, ...] | None:
         by_name[target] if isinstance(target, str) else value
         for target, value in zip(targets, last.values, strict=True)
     )
-    return (replace(node, body=replace(node.body, nodes=(*body, replace(last, values=values)))),)
+    return (replace(node, body=replace(node.body, nodes=(*node.body.nodes[:-1], replace(last, values=values)))),)
 
 
 def _no_overflow(node: Node) -> tuple[Node, ...] | None:
