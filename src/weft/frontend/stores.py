@@ -149,7 +149,21 @@ def _guard_conversion(ctx: Lowering, value: Scalar, target: DType) -> bool:
         return False
     if value.type.dtype.kind == "f" and target.kind in "iu":
         _guard_range(ctx, value.expr, target)
+    if not value.type.python and value.type.dtype.kind in "iu" and target.kind == "i":
+        _guard_whole(ctx, value.expr, target)
     return True
+
+
+def _guard_whole(ctx: Lowering, expr: Expr, target: DType) -> None:
+    """NumPy's integers must fit signed types, as Python's must; in unsigned ones they wrap."""
+    low, high = expr.type.dtype.bounds
+    least, most = target.bounds
+    if low < least:
+        floor = op("greater_equal", (expr, const(least, expr.type)), NP_BOOL)
+        ctx.build.guard(floor, "integer out of bounds for the array's type")
+    if high > most:
+        ceiling = op("less_equal", (expr, const(most, expr.type)), NP_BOOL)
+        ctx.build.guard(ceiling, "integer out of bounds for the array's type")
 
 
 def _guard_range(ctx: Lowering, expr: Expr, target: DType) -> None:
