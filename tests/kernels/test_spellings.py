@@ -37,15 +37,12 @@ SUMMED = {"symmetric_rank_k", "symmetric_rank_2k"}
 
 # What Python runs today, at least in part; no other spelling joins these unseen. Strike out what is compiled.
 IN_PYTHON = {
-    "alternating_directions",
     "azimuthal_masks",
-    "cavity_flow",
     "cholesky",
     "contour_integral",
     "correlation",
     "crc16",
     "great_circle",
-    "heat_3d",
     "lenet",
     "residual_block",
     "stockham_fft",
