@@ -55,23 +55,13 @@ def type_key(value: Any, depth: int = 0) -> Any:
     """What of an argument decides which variant is compiled; sizes do not. `depth` is how many lists it stands in."""
     kind = cast("type[Any]", type(value))
     if kind is np.ndarray:
-        flags = value.flags
-        layout = "C" if flags.c_contiguous else "F" if flags.f_contiguous else "S"
-        ones = tuple(extent == 1 for extent in value.shape)
-        order = pack_order(value.shape, value.strides) if layout == "S" else None
-        order_key = None if order is None else (order.code, order.repeated)
-        return ("array", value.dtype.str, value.dtype.char, ones, layout, order_key, flags.aligned, flags.writeable)
+        return _array_key(value)
     if kind in (bool, int, float, complex) or isinstance(value, np.generic):
         return (kind.__module__, kind.__qualname__)
     if value is None or kind in (str, bytes):
         return (kind.__qualname__, value)
-    if isinstance(value, tuple | list | dict) and depth > MAX_NESTING:  # perhaps one that holds itself
-        return ("too deep",)
-    if isinstance(value, tuple | list):
-        items = cast("Sequence[Any]", value)
-        return (kind.__module__, kind.__qualname__, *(type_key(item, depth + 1) for item in items))
-    if kind is dict:
-        return ("dict", *((type_key(key), type_key(item, depth + 1)) for key, item in value.items()))
+    if isinstance(value, tuple | list) or kind is dict:
+        return _items_key(value, depth)
     if kind is slice or kind is range:
         return (kind.__qualname__, type_key(value.start), type_key(value.stop), value.step)
     if isinstance(value, Enum):
@@ -81,6 +71,26 @@ def type_key(value: Any, depth: int = 0) -> Any:
     if isinstance(value, type):
         return ("class", value.__module__, value.__qualname__)
     return ("object", kind.__module__, kind.__qualname__)
+
+
+def _array_key(value: np.ndarray[Any, Any]) -> Any:
+    flags = value.flags
+    layout = "C" if flags.c_contiguous else "F" if flags.f_contiguous else "S"
+    ones = tuple(extent == 1 for extent in value.shape)
+    order = pack_order(value.shape, value.strides) if layout == "S" else None
+    order_key = None if order is None else (order.code, order.repeated)
+    return ("array", value.dtype.str, value.dtype.char, ones, layout, order_key, flags.aligned, flags.writeable)
+
+
+def _items_key(value: Any, depth: int) -> Any:
+    if depth > MAX_NESTING:  # perhaps one that holds itself
+        return ("too deep",)
+    if isinstance(value, dict):
+        pairs = cast("dict[Any, Any]", value).items()
+        return ("dict", *((type_key(key), type_key(item, depth + 1)) for key, item in pairs))
+    kind = cast("type[Any]", type(value))
+    items = cast("Sequence[Any]", value)
+    return (kind.__module__, kind.__qualname__, *(type_key(item, depth + 1) for item in items))
 
 
 def identity_key(values: Sequence[Any]) -> tuple[int, ...]:

@@ -13,7 +13,9 @@ No type is guessed across a statement that Python runs: a piece is compiled when
 there, and its dispatcher checks types, layouts and overlap on every call like that of any program. Whatever is handed
 to Python is an ordinary object, so nothing has to be known about what Python does with it.
 
-A piece without a loop runs in Python the first time: most such code runs once, and a kernel takes half a second.
+A piece of plain arithmetic without a loop runs in Python the first time: most such code runs once, and a kernel takes
+half a second. Other functions and sums are compiled at once: what NumPy gives for them may differ in the last bits, and
+all calls are to give the same.
 """
 
 from __future__ import annotations
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
     from weft.driver.engine import Engine
 
 _MAX_MARKS: Final = 24
+_EXACT: Final = (LOCAL, "len", "int", "float", "bool", "abs", "min", "max", "range", "isinstance")
 
 
 class Patchwork:
@@ -56,8 +59,10 @@ class Patchwork:
         if not isinstance(source.tree, ast.FunctionDef) or len(self.marks) > _MAX_MARKS:
             return None
         found = dict.fromkeys(_places(source.tree, problem), problem)
-        if not found.keys() - self.marks.keys():
+        if not found:
             return None
+        if not found.keys() - self.marks.keys():  # for the same reason, with other types
+            return self.function
         self.marks = {**found, **self.marks}
         made = cut(source.tree, frozenset(self.marks))
         self.function = self._build(source, made) if made is not None else None
@@ -89,8 +94,8 @@ class Patchwork:
         )
         cell = CellType()
         start = self.start(function, cell)
-        has_loop = any(isinstance(node, ast.For | ast.While) for node in ast.walk(piece.tree))
-        cell.cell_contents = start if has_loop or self.engine.is_piece else _later(function, cell, start)
+        waits = not self.engine.is_piece and _may_wait(piece.tree)
+        cell.cell_contents = _later(function, cell, start) if waits else start
         return cell
 
 
@@ -99,6 +104,18 @@ def _places(tree: ast.FunctionDef, problem: CompileError) -> frozenset[Place]:
         return places_naming(tree, problem.culprit)
     place = statement_place(tree, *problem.place) if problem.place is not None else None
     return frozenset() if place is None else frozenset((place,))
+
+
+def _may_wait(tree: ast.FunctionDef) -> bool:
+    """Whether Python may run a piece the first time: without loops it takes no longer than once.
+
+    It must give the bits that a kernel gives later, so there may be nothing in it but arithmetic.
+    """
+    nodes = list(ast.walk(tree))
+    inexact = any(isinstance(node, ast.MatMult | ast.Pow) for node in nodes)
+    calls = [node.func for node in nodes if isinstance(node, ast.Call)]
+    exact = all(isinstance(called, ast.Name) and called.id in _EXACT for called in calls)
+    return exact and not inexact and not any(isinstance(node, ast.For | ast.While) for node in nodes)
 
 
 def _later(function: FunctionType, cell: CellType, start: Callable[..., Any]) -> Callable[..., Any]:

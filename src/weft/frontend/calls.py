@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import itertools
 from enum import Enum
 from typing import Any
 
@@ -27,7 +28,7 @@ from weft.frontend.inputs import static_operand
 from weft.frontend.iteration import length, range_call
 from weft.frontend.keys import kept_key, split_all
 from weft.frontend.liveness import statement_at
-from weft.frontend.objects import call_method, fixed_items
+from weft.frontend.objects import call_method, constant_of, fixed_items
 from weft.frontend.python_calls import python_call
 from weft.ir.exprs import index
 from weft.ir.nodes import Carry, Region, While
@@ -213,13 +214,41 @@ def _iteration_call(ctx: Lowering, target: Any, args: list[Operand], keywords: d
         if first is None:
             return ctx.build.leave("an integer is required")
         return Iteration("enumerate", (args[0],), ctx.build.bounded(first))
-    if target is zip and not keywords:
-        return Iteration("zip", tuple(args))
+    if target is zip and not keywords.keys() - {"strict"}:
+        return _zip(ctx, args, keywords.get("strict"))
+    if target in (np.ndindex, itertools.product) and not keywords:
+        return _grid(ctx, target, args)
     if target is reversed and len(args) == 1:
         return Iteration("reversed", (args[0],))
     if target is len and len(args) == 1 and isinstance(args[0], Range):
         return Scalar(length(ctx, args[0]))
     return None
+
+
+def _zip(ctx: Lowering, args: list[Operand], strict: Operand | None) -> Operand | None:
+    """`zip(...)`; where `strict=True` will raise, Python runs the loop."""
+    if strict is None:
+        return Iteration("zip", tuple(args))
+    known, value = constant_of(ctx, strict)
+    if not known:
+        return None
+    for arg in args[1:] if value else ():
+        ctx.build.guard_equal(length(ctx, arg), length(ctx, args[0]), "zip() argument is shorter or longer")
+    return Iteration("zip", tuple(args))
+
+
+def _grid(ctx: Lowering, target: Any, args: list[Operand]) -> Operand | None:
+    """`np.ndindex(n, m)` and `itertools.product(range(n), range(m))` of at least two axes: the points in order."""
+    axes = args
+    if target is np.ndindex:
+        only = contents(ctx, args[0]) if len(args) == 1 else None
+        extents = list(only.items) if isinstance(only, Tuple) else args
+        if not all(isinstance(extent, Scalar) and extent.type.dtype.kind in "iu" for extent in extents):
+            return None
+        axes = [range_call(ctx, [extent]) for extent in extents]
+    if len(axes) < 2 or not all(isinstance(axis, Range) for axis in axes):
+        return None
+    return Iteration("map", tuple(axes))
 
 
 def apply_rule(
@@ -292,7 +321,7 @@ def _call_method(
     family = families.get(type(owner), "")
     entry = rule_named(f"{family}.{name}")
     if entry is None:
-        raise ctx.error(node.func, "E116", f"method '{name}' is not compiled", method_hint(family, name))
+        raise ctx.error(node.func, "E116", f"method '{name}' is not compiled", method_hint(name))
     return apply_rule(ctx, node, entry, [owner, *args], keywords)
 
 

@@ -27,8 +27,10 @@ from weft.numpy_rules.values import (
     Made,
     Never,
     Operand,
+    Range,
     Ref,
     Scalar,
+    Slice,
     Static,
     Tuple,
     Unbound,
@@ -231,8 +233,19 @@ class Lowering:
             case Unbound() | Never():
                 return Missing()
             case _:
-                kind = type(operand).__name__.lower()
-                raise self.build.error("E230", f"a {kind} cannot be kept in a variable or returned here")
+                return self._bounds(operand, name)
+
+    def _bounds(self, operand: Operand, name: str) -> Pack:
+        """A slice or range, made anew."""
+        match operand:
+            case Slice(start=start, stop=stop, step=step):
+                parts = tuple(self.bundle(part, name) for part in (start, stop, step))
+                return Pack(parts, cls=self.constant(slice))
+            case Range(start=first, stop=last, step=every, wish=""):
+                return Pack((first, last, every), cls=self.constant(range))
+            case _:
+                what = f"a {type(operand).__name__.lower()} cannot be kept in a variable or returned here"
+                raise self.build.error("E230", what, "use it where it is made")
 
     def _pack(self, operand: Tuple | Dict | Made, name: str) -> Pack:
         items = tuple(self.bundle(item, name) for item in operand.items)

@@ -6,11 +6,7 @@ out:  a sentence for the help line of the error
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Iterable
 from typing import Final
-
-from weft.numpy_rules.registry import all_rules
 
 # The longest beginning that fits decides.
 _BY_NAME: Final = {
@@ -29,10 +25,36 @@ _BY_NAME: Final = {
     "numpy.apply_along_axis": "write the loop over the axis: it is compiled",
     "numpy.fromfunction": "build the arrays of indices with np.arange and broadcasting",
     "numpy.nditer": "loop over range(len(x)): it is compiled",
+    "numpy.ndenumerate": "loop over the indices: for i in range(n)",
+    "numpy.ndindex": "loop over the indices: for i in range(n)",
+    "numpy.fill_diagonal": "write a[np.arange(n), np.arange(n)] = value",
+    "numpy.lib.": "write the loop over the windows: it is compiled",
+    "numpy.rot90": "use .T and slices with step -1",
+    "numpy.split": "use slices",
+    "numpy.array_split": "use slices",
+    "cmath.": "use NumPy's function of that name, np.exp and the like: they take complex numbers",
+    "itertools.product": "write one loop inside the other",
+    "itertools.pairwise": "loop over zip(x, x[1:])",
+    "itertools.": "write the loop: it is compiled",
+    "functools.reduce": "write the loop: it is compiled",
+    "functools.": "call the function itself",
+    "statistics.": "use np.mean, np.median, np.std",
+    "collections.": "use a list, a dict with constant keys, or an array",
     "numpy.load": "read files outside, and pass the arrays in",
     "numpy.save": "return the array and write it outside",
     "scipy.": "call it outside and pass the result in, or let fallback='warn' run this line in Python",
     "pandas.": "pass the columns in as arrays: df['x'].to_numpy()",
+}
+_METHODS: Final = {
+    "tobytes": "convert outside of the program, and pass the array itself in",
+    "tostring": "convert outside of the program, and pass the array itself in",
+    "tofile": "return the array and write it outside",
+    "dump": "return the array and write it outside",
+    "view": "use .astype, or make the view outside of the program",
+    "setflags": "set the flags outside of the program",
+    "byteswap": "convert outside of the program",
+    "newbyteorder": "convert outside of the program",
+    "resize": "make a new array with np.zeros and copy into it",
 }
 _OTHERWISE: Final = "call it outside and pass the result in, or let fallback='warn' run this line in Python"
 
@@ -40,19 +62,9 @@ _OTHERWISE: Final = "call it outside and pass the result in, or let fallback='wa
 def function_hint(name: str) -> str:
     """What to do instead of calling a function of this dotted name."""
     fitting = [start for start in _BY_NAME if name.startswith(start)]
-    if fitting:
-        return _BY_NAME[max(fitting, key=len)]
-    similar = _nearest(name, all_rules())
-    return f"compiled and perhaps meant: {similar}" if similar else _OTHERWISE
+    return _BY_NAME[max(fitting, key=len)] if fitting else _OTHERWISE
 
 
-def method_hint(family: str, name: str) -> str:
-    """What to do instead of calling a method of this name; `family` is that of its rules ("ndarray")."""
-    own = [rule for rule in all_rules() if rule.startswith(f"{family}.")] if family else []
-    similar = _nearest(f"{family}.{name}", own)
-    return f"compiled and perhaps meant: .{similar.partition('.')[2]}()" if similar else _OTHERWISE
-
-
-def _nearest(name: str, known: Iterable[str]) -> str:
-    found = difflib.get_close_matches(name, list(known), n=1, cutoff=0.8)
-    return found[0] if found else ""
+def method_hint(name: str) -> str:
+    """What to do instead of calling a method of an array or number of this name."""
+    return _METHODS.get(name, _OTHERWISE)

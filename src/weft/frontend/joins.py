@@ -23,7 +23,20 @@ from weft.ir.exprs import Expr, Index, Value, const, const_index, index
 from weft.ir.nodes import NOTHING, Container, Layout, Storage, View, full_view
 from weft.numpy_rules.builder import Builder
 from weft.numpy_rules.memory_order import AxisOrder, axis_order
-from weft.numpy_rules.values import Array, Dict, Either, Growing, Made, Never, Operand, Scalar, Tuple
+from weft.numpy_rules.values import (
+    Array,
+    Dict,
+    Either,
+    Growing,
+    Iteration,
+    Made,
+    Never,
+    Operand,
+    Range,
+    Scalar,
+    Slice,
+    Tuple,
+)
 
 MAX_ALTERNATIVES = 4
 _ONE = const_index(1)
@@ -184,7 +197,7 @@ def _generic(build: Builder, operand: Operand) -> Template:
             )
         case Dict(keys=keys, items=items):
             return PassTuple(tuple(Same(item) for item in items), is_list=False, keys=keys)
-        case Made():
+        case Made() | Slice() | Range() | Iteration():
             raise CannotJoin
         case _:
             return Same(operand)
