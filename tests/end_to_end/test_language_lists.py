@@ -15,6 +15,8 @@ import pytest
 import weft
 from tests.end_to_end.data import f8, i8
 from tests.end_to_end.table import Row, Table
+from weft.ir.parser import parse_program
+from weft.ir.printer import print_program
 
 TABLE = Table()
 
@@ -506,3 +508,19 @@ def test_an_argument_that_holds_itself_goes_to_python() -> None:
     program: Any = weft.program(first_and_itself)
     with pytest.warns(weft.FallbackWarning):
         assert program(items, 2) == (5, True)
+
+
+def lists_and_dicts_that_leave(n, v):
+    a = [k * k for k in range(n)]
+    d = {"x": a, "y": [v, v]}
+    with np.errstate(divide="ignore"):
+        w = v / 0.0
+    return a, d, [d["y"], d["y"]], w
+
+
+def test_the_text_form_of_shared_objects() -> None:
+    program: Any = weft.program(lists_and_dicts_that_leave, fallback="error")
+    text = print_program(program.to_graph(3, f8(2)).program)
+    assert 'modes "divide=ignore"' in text
+    assert "listed" in text
+    assert print_program(parse_program(text)) == text
