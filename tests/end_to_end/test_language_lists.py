@@ -320,6 +320,30 @@ def dicts_in_branches_and_loops(v, c, n):
     return d, list(d.keys()), list(d.values()), tuple(d.items())
 
 
+@TABLE.add(lambda: (f8(3), 1), lambda: (f8(3), 7))
+def dicts_that_change_while_looped_over(v, i):
+    d = {"a": 1, "b": 2.5, "c": 3}
+    s = []
+    for k, x in d.items():
+        s.append(x)
+        d["b"] = v[i]
+        d["c"] = 7
+    for k in d:
+        d[k] = k
+    for x in d.values():
+        s.append(x)
+    d["z"] = 1
+    return s, d, list(d.items()), len(d.values()), len(d.keys())
+
+
+@TABLE.add(lambda: (f8(3),), need="right")
+def dicts_that_grow_while_looped_over(v):
+    d = {"a": 1}
+    for k in d:
+        d["z"] = k
+    return d
+
+
 @TABLE.add(lambda: (f8(3),))
 def missing_key(v):
     d = {"a": v}
