@@ -133,6 +133,12 @@ def inverses(matrices: Any, a: Any) -> Any:
     return a
 
 
+def made_by_indexing(n: Any, m: Any, v: Any) -> Any:
+    g = np.mgrid[0:n, 0:m]
+    x, y = np.ogrid[0:n, -1:1:5j]
+    return g[0] + g[1], x * y, np.r_[v, 0.0, v], np.c_[v, v * 2], np.r_[0:n:2]
+
+
 def sorted_in_place(a: Any, b: Any) -> Any:
     a.sort()
     a[:, ::2].sort(axis=0)
@@ -147,6 +153,7 @@ PROGRAMS = [
     (of_parts_that_change, lambda: (np.ones(3, np.int64), 3)),
     (factors, lambda: (MATRIX[:, :3].copy(),)),
     (inverses, lambda: (np.stack([MATRIX, 2 * MATRIX]), np.zeros(2))),
+    (made_by_indexing, lambda: (3, 4, VECTOR.copy())),
     (sorted_in_place, lambda: (MATRIX.copy(), VECTOR.copy())),
     (among_fused_code, lambda: (MATRIX.copy(), VECTOR.copy())),
     (in_a_loop, lambda: (MATRIX.copy(), VECTOR.copy(), 4)),

@@ -166,7 +166,7 @@ def _store(state: State) -> bool:
     value = elements(state, target.kind.shape, 3)
     if value.kind.letter == "c" and target.kind.letter != "c":
         return False
-    if value.kind.letter == "f" and target.kind.letter in "iu" and state.chance(0.9):
+    if value.kind.letter == "f" and target.kind.letter in "iu":
         return False  # what NumPy makes of NaN there depends on the processor
     state.use("store", target.kind, value.kind)
     state.write(f"{target.text} = {value.text}")

@@ -20,6 +20,6 @@ def test_fault_is_found(name: str) -> None:
     for start in range(0, PROGRAMS, BATCH):
         with FAULTS[name]():
             findings = check_cases([make_case(SEED, number) for number in range(start, start + BATCH)]).findings
-        if findings:
+        if any(not finding.kind.startswith(("compiler", "C ")) for finding in findings):  # a difference, no breakdown
             return
     pytest.fail(f"{PROGRAMS} programs do not show that {name}")

@@ -60,6 +60,19 @@ def floats_stored_in_smaller_complex_numbers_warn(a, b):
     a[...] = b
 
 
+@FOUND.add(
+    lambda: (np.zeros(2, np.int32), np.array([3, 2**40])),
+    lambda: (np.zeros(2, np.int32), np.array([3, -4])),
+    lambda: (np.zeros(2, np.uint8), np.array([3, -4])),
+    lambda: (np.zeros(2, np.int64), np.array([3, 2**63 + 1], np.uint64)),
+)
+def integers_of_numpy_must_fit_signed_types(a, b):
+    for i in range(len(a)):
+        a[i] = b[i]
+        a[i] += b[i]
+    a[:] = b[0]
+
+
 @FOUND.add(lambda: (np.arange(8.0).reshape(4, 2)[:, ::-1],))
 def a_gather_from_what_is_swapped_with_it(b):
     v = b

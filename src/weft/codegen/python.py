@@ -204,6 +204,8 @@ class _Emitter(PythonExpressions):
             return f"{{{', '.join(f'{k}: {v}' for k, v in zip(items[::2], items[1::2], strict=True))}}}"
         text = ", ".join(items)
         cls: Any = self.program.constants[pack.cls] if pack.cls >= 0 else None
+        if cls is slice:
+            return f"slice({text})"
         if getattr(cls, "__module__", "").partition(".")[0] == "numpy":
             return f"{cls.__module__.replace('numpy', 'np', 1)}.{cls.__qualname__}({text})"
         # a class of the user's has no text: its fields as a tuple

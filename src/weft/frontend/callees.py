@@ -21,7 +21,7 @@ from weft.frontend.cutting import LOCAL
 from weft.frontend.expressions import lower_expression
 from weft.frontend.hints import function_hint
 from weft.frontend.inputs import Namespace
-from weft.frontend.liveness import flow, local_names, names_read, parameters
+from weft.frontend.liveness import Names, StatementPath, flow, local_names, names_read, parameters
 from weft.frontend.normalise import normalise
 from weft.frontend.source import SourceUnavailable, read_function
 from weft.frontend.split import split_stores
@@ -210,12 +210,33 @@ def _default(ctx: Lowering, node: ast.Call, value: Any) -> Operand:
     return Static(value)
 
 
-def prepare(
-    ctx: Lowering, tree: ast.FunctionDef | ast.Lambda, names: Namespace, env: dict[str, Operand]
-) -> tuple[ast.FunctionDef, frozenset[tuple[int, int]]]:
-    """The tree with inlined calls and stores set apart, and the places of those calls."""
-    inlined = frozenset(_inlined_calls(ctx, tree, names, env))
-    return split_stores(normalise(tree, inlined)), inlined
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A tree with inlined calls and stores set apart, and what is known of its names."""
+
+    original: ast.FunctionDef | ast.Lambda  # kept, so that no other tree gets its identity
+    tree: ast.FunctionDef
+    before: dict[StatementPath, Names]
+    after: dict[StatementPath, Names]
+    locals: Names
+    reads: Names
+
+
+_PREPARED: dict[tuple[int, frozenset[tuple[int, int]]], Prepared] = {}
+_MAX_PREPARED = 256
+
+
+def _prepare(tree: ast.FunctionDef | ast.Lambda, inlined: frozenset[tuple[int, int]]) -> Prepared:
+    """The tree with the calls at some places set apart; a function that is inlined often is prepared once."""
+    key = id(tree), inlined
+    if key not in _PREPARED:
+        if len(_PREPARED) >= _MAX_PREPARED:
+            _PREPARED.clear()
+        new = split_stores(normalise(tree, inlined))
+        found = flow(new)
+        reads = frozenset(name for stmt in new.body for name in names_read(stmt))
+        _PREPARED[key] = Prepared(tree, new, found.before, found.after, local_names(new), reads)
+    return _PREPARED[key]
 
 
 def _inlined_calls(
@@ -280,21 +301,21 @@ def activate(
     env: dict[str, Operand],
 ) -> Activation:
     """A new activation of a function, ready to be lowered."""
-    tree, inlined = prepare(ctx, callee.tree, callee.names, env)
-    result = flow(tree)
+    inlined = frozenset(_inlined_calls(ctx, callee.tree, callee.names, env))
+    prepared = _prepare(callee.tree, inlined)
     reference = FunctionRef(callee.parent, callee.steps, tuple(sorted(inlined)))
     if reference not in ctx.functions:
         ctx.functions.append(reference)
     return Activation(
         reference=ctx.functions.index(reference),
-        tree=tree,
+        tree=prepared.tree,
         lines=callee.lines,
         filename=callee.filename,
         names=callee.names,
         env=env,
-        before=result.before,
-        after=result.after,
-        locals=local_names(tree),
+        before=prepared.before,
+        after=prepared.after,
+        locals=prepared.locals,
         inlined=inlined,
-        reads=frozenset(name for stmt in tree.body for name in names_read(stmt)),
+        reads=prepared.reads,
     )

@@ -25,7 +25,7 @@ from weft.frontend.heap import contents, is_object, kept, mentions, new_number, 
 from weft.frontend.hints import function_hint, method_hint
 from weft.frontend.inputs import static_operand
 from weft.frontend.iteration import length, range_call
-from weft.frontend.keys import kept_key
+from weft.frontend.keys import kept_key, split_all
 from weft.frontend.liveness import statement_at
 from weft.frontend.objects import call_method, fixed_items
 from weft.frontend.python_calls import python_call
@@ -246,7 +246,7 @@ def apply_rule(
         if position == len(values):
             named = dict(zip(keywords, done[len(args) :], strict=True))
             return _lowered(ctx, lower, otherwise, done[: len(args)], named)
-        return split(ctx, values[position], lambda item: apply(position + 1, [*done, item]))
+        return split_all(ctx, values[position], lambda item: apply(position + 1, [*done, item]))
 
     values = [_looked_at(ctx, entry, value) for value in (*args, *keywords.values())]
     return apply(0, [])

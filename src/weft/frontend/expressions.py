@@ -23,6 +23,7 @@ from weft.numpy_rules.classes import class_of
 from weft.numpy_rules.elementwise import apply_ufunc, operator_ufunc
 from weft.numpy_rules.flat import read_flat
 from weft.numpy_rules.gathering import read_item
+from weft.numpy_rules.index_makers import made_by_index
 from weft.numpy_rules.scalars import is_python_scalar, negate, python_binary, python_unary, truth
 from weft.numpy_rules.values import (
     Array,
@@ -452,7 +453,10 @@ def _static_item(ctx: Lowering, value: Any, key: Operand) -> Operand:
     if isinstance(value, str) and isinstance(key, Slice):
         cut = slice_of(ctx, key)
         return _evaluated(ctx, lambda: value[cut])  # type: ignore[index]
-    raise _not_indexed(ctx)
+    made = made_by_index(ctx.build, value, resolved(ctx, key))
+    if made is None:
+        raise _not_indexed(ctx)
+    return made
 
 
 def _not_indexed(ctx: Lowering) -> CompileError:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import TypeAlias
 
 from weft.frontend.branches import split
 from weft.frontend.context import Lowering
@@ -21,21 +22,40 @@ from weft.numpy_rules.elementwise import cast
 from weft.numpy_rules.scalars import int_expr
 from weft.numpy_rules.values import Either, Growing, Operand, Range, Scalar, Slice, Static, Tuple
 
+_Split: TypeAlias = Callable[[Lowering, Operand, Callable[[Operand], Operand]], Operand]
+
 
 def split_key(ctx: Lowering, key: Operand, then: Callable[[Operand], Operand]) -> Operand:
     """`then(key)` for every alternative of the choices in a key; integers of several types are one integer."""
     if isinstance(key, Either):
         whole = _one_integer(ctx, key)
         return split(ctx, key, then) if whole is None else then(whole)
-    if not isinstance(key, Tuple) or not any(isinstance(item, Either) for item in key.items):
-        return then(key)
+    return _split_items(ctx, key, then, split_key)
+
+
+def split_all(ctx: Lowering, operand: Operand, then: Callable[[Operand], Operand]) -> Operand:
+    """`then(operand)` for every alternative of a choice, and of those among the items of a tuple or list."""
+    if isinstance(operand, Either):
+        return split(ctx, operand, then)
+    return _split_items(ctx, operand, then, split_all)
+
+
+def _split_items(ctx: Lowering, operand: Operand, then: Callable[[Operand], Operand], one: _Split) -> Operand:
+    if not isinstance(operand, Tuple) or not _has_choice(operand):
+        return then(operand)
 
     def rest(done: tuple[Operand, ...]) -> Operand:
-        if len(done) == len(key.items):
-            return then(Tuple(done, key.is_list))
-        return split_key(ctx, key.items[len(done)], lambda item: rest((*done, item)))
+        if len(done) == len(operand.items):
+            return then(replace(operand, items=done))
+        return one(ctx, operand.items[len(done)], lambda item: rest((*done, item)))
 
     return rest(())
+
+
+def _has_choice(operand: Operand) -> bool:
+    if isinstance(operand, Tuple):
+        return any(_has_choice(item) for item in operand.items)
+    return isinstance(operand, Either)
 
 
 def _one_integer(ctx: Lowering, either: Either) -> Scalar | None:

@@ -15,10 +15,10 @@ from weft.numpy_rules.arguments import PythonRaises
 from weft.numpy_rules.arrays import as_data, from_nested
 from weft.numpy_rules.elementwise import apply_ufunc, cast, guard_fits, narrowed, operator_ufunc, refuse_readonly, store
 from weft.numpy_rules.flat import write_flat
-from weft.numpy_rules.gathering import read_selected, write_selected
+from weft.numpy_rules.gathering import chosen_alike, read_selected, write_selected
 from weft.numpy_rules.indexing import drop_axis
-from weft.numpy_rules.selections import Basic, Masked, Selected, Selection, select
-from weft.numpy_rules.values import Array, Flat, Never, Operand, Scalar, Tuple
+from weft.numpy_rules.selections import Basic, Selected, Selection, select
+from weft.numpy_rules.values import Array, Flat, Masked, Never, Operand, Scalar, Tuple
 from weft.support.errors import CompileError
 
 ZERO, ONE = const_index(0), const_index(1)
@@ -106,9 +106,10 @@ def augment_selected(ctx: Lowering, name: str, selected: Masked | Selection, val
     if name == "matmul":
         raise build.error("E137", "'@=' is not compiled for elements chosen by arrays", "write a[idx] = a[idx] @ b")
     try:
-        if isinstance(selected, Masked) and isinstance(value, Scalar):
-            called, operands = operator_ufunc(name, array, value)
-            return apply_ufunc(build, called, operands, out=array, where=selected.mask)
+        source = chosen_alike(build, selected, value)
+        if isinstance(selected, Masked) and (isinstance(value, Scalar) or source is not None):
+            called, operands = operator_ufunc(name, array, value if source is None else source.array)
+            return apply_ufunc(build, called, operands, out=selected)
         old = read_selected(build, selected)
         called, operands = operator_ufunc(name, old, as_data(build, value))
         result = apply_ufunc(build, called, operands)
@@ -119,7 +120,7 @@ def augment_selected(ctx: Lowering, name: str, selected: Masked | Selection, val
             return build.leave("non-broadcastable output operand")
         if not np.can_cast(result.dtype.numpy, array.dtype.numpy, "same_kind"):
             return build.leave("the result cannot be cast to the elements")
-        write_selected(build, selected, result)
+        write_selected(build, selected, result, called)
     except PythonRaises as raised:
         return build.leave(raised.reason)
     return value
@@ -148,7 +149,21 @@ def _guard_conversion(ctx: Lowering, value: Scalar, target: DType) -> bool:
         return False
     if value.type.dtype.kind == "f" and target.kind in "iu":
         _guard_range(ctx, value.expr, target)
+    if not value.type.python and value.type.dtype.kind in "iu" and target.kind == "i":
+        _guard_whole(ctx, value.expr, target)
     return True
+
+
+def _guard_whole(ctx: Lowering, expr: Expr, target: DType) -> None:
+    """NumPy's integers must fit signed types, as Python's must; in unsigned ones they wrap."""
+    low, high = expr.type.dtype.bounds
+    least, most = target.bounds
+    if low < least:
+        floor = op("greater_equal", (expr, const(least, expr.type)), NP_BOOL)
+        ctx.build.guard(floor, "integer out of bounds for the array's type")
+    if high > most:
+        ceiling = op("less_equal", (expr, const(most, expr.type)), NP_BOOL)
+        ctx.build.guard(ceiling, "integer out of bounds for the array's type")
 
 
 def _guard_range(ctx: Lowering, expr: Expr, target: DType) -> None:

@@ -55,10 +55,11 @@ class Known:
 
 @dataclass(frozen=True, slots=True)
 class Several:
-    """A tuple or list."""
+    """A tuple or list; with a class, what that gives when it is called with the items."""
 
     items: tuple[Probe, ...]
-    is_list: bool
+    is_list: bool = False
+    cls: type | None = None
 
 
 Probe: TypeAlias = ArrayProbe | IntProbe | Known | Several
@@ -217,8 +218,10 @@ def _example(probe: Probe, sizes: _Sizes) -> Any:
             return sizes[value]
         case Known(value=value):
             return value
-        case Several(items=items, is_list=is_list):
+        case Several(items=items, is_list=is_list, cls=cls):
             values = [_example(item, sizes) for item in items]
+            if cls is not None:
+                return cls(*values)
             return values if is_list else tuple(values)
 
 

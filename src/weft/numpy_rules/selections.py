@@ -35,7 +35,7 @@ from weft.numpy_rules.indexing import (
 )
 from weft.numpy_rules.masks import positions_of
 from weft.numpy_rules.scalars import as_index
-from weft.numpy_rules.values import Array, Operand, Scalar, Slice, Static, Tuple
+from weft.numpy_rules.values import Array, Masked, Operand, Scalar, Slice, Static, Tuple
 from weft.support.abi import MAX_EXTENT
 
 ZERO, ONE = const_index(0), const_index(1)
@@ -85,14 +85,6 @@ class Selection:
         for pick, position in sorted(zip(self.picks, positions, strict=True), key=lambda item: -item[0].axis):
             view = drop_axis(view, pick.axis, position)
         return view
-
-
-@dataclass(frozen=True, slots=True)
-class Masked:
-    """The elements of an array where a mask of its shape is true."""
-
-    array: Array
-    mask: Array
 
 
 @dataclass(frozen=True, slots=True)
