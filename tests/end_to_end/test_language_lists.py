@@ -329,7 +329,7 @@ def dicts_that_change_while_looped_over(v, i):
         d["b"] = v[i]
         d["c"] = 7
     for k in d:
-        d[k] = k
+        d[k] = len(k)
     for x in d.values():
         s.append(x)
     d["z"] = 1
@@ -340,7 +340,7 @@ def dicts_that_change_while_looped_over(v, i):
 def dicts_that_grow_while_looped_over(v):
     d = {"a": 1}
     for k in d:
-        d["z"] = k
+        d[k + k] = 2
     return d
 
 

@@ -65,7 +65,7 @@ def type_key(value: Any, depth: int = 0) -> Any:
         return (kind.__module__, kind.__qualname__)
     if value is None or kind in (str, bytes):
         return (kind.__qualname__, value)
-    if isinstance(value, tuple | list | dict) and depth > MAX_NESTING:  # perhaps one that holds itself
+    if depth > MAX_NESTING and issubclass(kind, tuple | list | dict):  # perhaps one that holds itself
         return ("too deep",)
     if isinstance(value, tuple | list):
         items = cast("Sequence[Any]", value)
