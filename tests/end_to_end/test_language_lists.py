@@ -15,6 +15,8 @@ import pytest
 import weft
 from tests.end_to_end.data import f8, i8
 from tests.end_to_end.table import Row, Table
+from weft.ir.parser import parse_program
+from weft.ir.printer import print_program
 
 TABLE = Table()
 
@@ -318,6 +320,30 @@ def dicts_in_branches_and_loops(v, c, n):
     return d, list(d.keys()), list(d.values()), tuple(d.items())
 
 
+@TABLE.add(lambda: (f8(3), 1), lambda: (f8(3), 7))
+def dicts_that_change_while_looped_over(v, i):
+    d = {"a": 1, "b": 2.5, "c": 3}
+    s = []
+    for k, x in d.items():
+        s.append(x)
+        d["b"] = v[i]
+        d["c"] = 7
+    for k in d:
+        d[k] = len(k)
+    for x in d.values():
+        s.append(x)
+    d["z"] = 1
+    return s, d, list(d.items()), len(d.values()), len(d.keys())
+
+
+@TABLE.add(lambda: (f8(3),), need="right")
+def dicts_that_grow_while_looped_over(v):
+    d = {"a": 1}
+    for k in d:
+        d[k + k] = 2
+    return d
+
+
 @TABLE.add(lambda: (f8(3),))
 def missing_key(v):
     d = {"a": v}
@@ -506,3 +532,19 @@ def test_an_argument_that_holds_itself_goes_to_python() -> None:
     program: Any = weft.program(first_and_itself)
     with pytest.warns(weft.FallbackWarning):
         assert program(items, 2) == (5, True)
+
+
+def lists_and_dicts_that_leave(n, v):
+    a = [k * k for k in range(n)]
+    d = {"x": a, "y": [v, v]}
+    with np.errstate(divide="ignore"):
+        w = v / 0.0
+    return a, d, [d["y"], d["y"]], w
+
+
+def test_the_text_form_of_shared_objects() -> None:
+    program: Any = weft.program(lists_and_dicts_that_leave, fallback="error")
+    text = print_program(program.to_graph(3, f8(2)).program)
+    assert 'modes "divide=ignore"' in text
+    assert "listed" in text
+    assert print_program(parse_program(text)) == text

@@ -36,7 +36,7 @@ import copy
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from itertools import chain
+from itertools import chain, islice
 from math import prod
 from types import CellType, CodeType, FunctionType
 from typing import Any, Final, TypeAlias, cast, final
@@ -46,6 +46,7 @@ from weft.frontend.liveness import StatementPath, blocks, is_errstate, local_nam
 # ("range", start, stop, step)         what is left of a range
 # ("items", obj, first, count, step)   obj[first + j * step] for j < count
 # ("list", obj, first)                 a list from a position on, which may grow meanwhile
+# ("view", obj, which, first)          obj.keys(), .values() or .items() of a dict from a position on
 # ("enumerate", first_number, rest)    pairs, numbered from first_number
 # ("zip", rest, ...)                   tuples
 # ("map", ((lo, hi, step), ...), next) weft.map from the flat (row-major) position `next`; plain ints for one range
@@ -84,6 +85,8 @@ def iterate(rest: Rest) -> Iterator[Any]:
             items = iter(obj)
             items.__setstate__(first)
             return items
+        case ("view", obj, which, first):
+            return islice(getattr(obj, which)(), first, None)
         case ("items", obj, first, count, step):
             return (obj[first + number * step] for number in range(count))
         case ("enumerate", first_number, inner):

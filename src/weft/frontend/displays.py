@@ -9,7 +9,8 @@ from typing import Any
 from weft.frontend.context import Lowering
 from weft.frontend.expressions import lower_expression
 from weft.frontend.heap import contents
-from weft.frontend.objects import constant_key, constant_of, fixed_items
+from weft.frontend.known import constant_of
+from weft.frontend.objects import constant_key, fixed_items
 from weft.numpy_rules.values import Dict, Operand, Static, Tuple
 
 _CONVERSIONS: dict[int, Callable[[Any], str]] = {ord("s"): str, ord("r"): repr, ord("a"): ascii}

@@ -14,15 +14,8 @@ from weft.frontend.context import Lowering
 from weft.frontend.growing import read_item as read_list_item
 from weft.frontend.heap import contents, kept, resolved
 from weft.frontend.keys import kept_key, plain_key, split_key
-from weft.frontend.objects import (
-    dict_item,
-    fixed_items,
-    is_constant_int,
-    position_of,
-    sequence_item,
-    slice_of,
-    static_int,
-)
+from weft.frontend.known import is_constant_int, static_int
+from weft.frontend.objects import dict_item, fixed_items, position_of, sequence_item, slice_of
 from weft.ir.dtypes import NP_BOOL, PY_BOOL, PY_COMPLEX, PY_FLOAT, DType, ScalarType
 from weft.ir.exprs import Const, Expr, const, index, op, python_const
 from weft.numpy_rules.arrays import from_nested

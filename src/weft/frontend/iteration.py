@@ -11,7 +11,6 @@ from __future__ import annotations
 from weft.frontend.context import Lowering
 from weft.frontend.growing import item_at
 from weft.frontend.heap import contents
-from weft.frontend.inputs import static_operand
 from weft.ir.dtypes import NP_BOOL, PY_INT
 from weft.ir.exprs import Index, const_index, op
 from weft.ir.nodes import Bundle, Constant, Pack
@@ -192,7 +191,7 @@ def remaining(ctx: Lowering, item: Operand, position: Index) -> Bundle:
     match item:
         case Range(start=start, stop=stop, step=step):
             return _pack(ctx, "range", start + step * following, stop, step)
-        case Ref() | Dict() | Static(value=str()) | Iteration(kind="view"):
+        case Ref() | Dict() | Static(value=str()) | Iteration(kind="keys" | "values" | "items"):
             return _remaining_items(ctx, item, position)
         case Array() | Tuple():
             return _pack(ctx, "items", ctx.bundle(item), following, length(ctx, item) - following, ONE)
@@ -222,15 +221,15 @@ def _remaining_items(ctx: Lowering, item: Operand, position: Index) -> Bundle:
         case Ref():
             held = contents(ctx, item)
             if isinstance(held, Dict):
-                return remaining(ctx, held, position)
+                return remaining(ctx, Iteration("keys", (item,)), position)
             return _pack(ctx, "list", ctx.bundle(item), following)
-        case Dict(keys=keys):
-            return remaining(ctx, Tuple(tuple(static_operand(key) for key in keys)), position)
+        case Dict():
+            return remaining(ctx, Iteration("keys", (item,)), position)
         case Static(value=str()):
             count = len(item.value) - following
             return _pack(ctx, "items", ctx.bundle(item), following, count, ONE)
-        case Iteration(kind="view", items=(inner,)):
-            return remaining(ctx, inner, position)
+        case Iteration(kind=kind, items=(inner,)):
+            return _pack(ctx, "view", ctx.bundle(inner), Constant(ctx.constant(kind)), following)
         case _:
             raise ctx.build.error("E120", "this object cannot be iterated in compiled code", "loop over a range")
 

@@ -16,9 +16,9 @@ from weft.frontend.growing import appended, copied, popped, write_item
 from weft.frontend.heap import change, contents, kept
 from weft.frontend.inputs import static_operand
 from weft.frontend.iteration import element, length
+from weft.frontend.known import is_constant_int, static_int, string_method
 from weft.ir.dtypes import NP_BOOL, PY_INT
 from weft.ir.exprs import Const, Expr, Index, const_index, op
-from weft.numpy_rules.builder import NeedStatic
 from weft.numpy_rules.scalars import as_index
 from weft.numpy_rules.values import (
     Array,
@@ -58,9 +58,11 @@ def fixed_items(ctx: Lowering, operand: Operand, *, ranges: bool = True) -> tupl
             return tuple(Static(letter) for letter in text)
         case Range() if ranges:
             return _range_items(operand)
-        case Iteration(kind="view" | "reversed", items=(inner,)):
+        case Iteration(kind="keys" | "values" | "items" as which, items=(inner,)):
+            return _view_items(contents(ctx, inner), which)
+        case Iteration(kind="reversed", items=(inner,)):
             items = fixed_items(ctx, inner, ranges=ranges)
-            return items if items is None or operand.kind == "view" else items[::-1]
+            return None if items is None else items[::-1]
         case Iteration(kind="enumerate", items=(inner,), start=start):
             items = fixed_items(ctx, inner, ranges=ranges)
             first = start or const_index(0)
@@ -69,6 +71,16 @@ def fixed_items(ctx: Lowering, operand: Operand, *, ranges: bool = True) -> tupl
             return _zipped(ctx, parts, ranges=ranges)
         case _:
             return None
+
+
+def _view_items(held: Operand, which: str) -> tuple[Operand, ...] | None:
+    """What a view of a dict shows now."""
+    if not isinstance(held, Dict):
+        return None
+    keys = tuple(static_operand(key) for key in held.keys)
+    if which == "items":
+        return tuple(Tuple(pair) for pair in zip(keys, held.items, strict=True))
+    return keys if which == "keys" else held.items
 
 
 def _range_items(operand: Range) -> tuple[Operand, ...] | None:
@@ -93,28 +105,6 @@ def _zipped(ctx: Lowering, parts: tuple[Operand, ...], *, ranges: bool) -> tuple
         else:
             columns.append(items[:count])
     return tuple(Tuple(row) for row in zip(*columns, strict=True))
-
-
-def static_int(ctx: Lowering, operand: Operand) -> int | None:
-    """A constant int, or None for None; arguments are then specialised by value."""
-    if isinstance(operand, Static) and operand.value is None:
-        return None
-    if isinstance(operand, Scalar):
-        constant = getattr(operand.expr, "constant", None)
-        if isinstance(operand.expr, Const) and isinstance(operand.expr.value, bool):
-            return int(operand.expr.value)
-        if isinstance(constant, int):
-            return constant
-        for value in getattr(operand.expr, "values", ()):
-            slot = ctx.build.ledger.slot_of_value.get(value)
-            if slot is not None:
-                raise NeedStatic(slot)
-    raise ctx.build.error("E110", "this must be a constant", "pass it as an argument or write the number")
-
-
-def is_constant_int(operand: Operand) -> bool:
-    """Whether an operand is an int known now."""
-    return isinstance(operand, Scalar) and isinstance(getattr(operand.expr, "constant", None), int)
 
 
 def slice_of(ctx: Lowering, key: Slice) -> slice | None:
@@ -334,7 +324,7 @@ def _unknown(ctx: Lowering) -> Exception:
 def call_method(ctx: Lowering, owner: Operand, name: str, args: list[Operand]) -> Operand | None:
     """A method of a list, tuple, dict or string; None where it is not compiled."""
     if isinstance(owner, Static):
-        return _string_method(ctx, owner, name, args)
+        return string_method(ctx, owner, name, args)
     if isinstance(owner, Ref):
         held = contents(ctx, owner)
         sample = held.items[0] if isinstance(held, Either) else held
@@ -348,7 +338,10 @@ def call_method(ctx: Lowering, owner: Operand, name: str, args: list[Operand]) -
         raise ctx.build.error(
             "E148", "a list or dict that comes from outside is not changed in compiled code", "copy it"
         )
-    return split(ctx, contents(ctx, owner), lambda item: _reading_method(ctx, item, name, args))
+    held = contents(ctx, owner)
+    if isinstance(owner, Ref) and isinstance(held, Dict) and name in ("keys", "values", "items") and not args:
+        return Iteration(name, (owner,))  # it shows what is in the dict when it is looked at
+    return split(ctx, held, lambda item: _reading_method(ctx, item, name, args))
 
 
 def _reading_method(ctx: Lowering, owner: Operand, name: str, args: list[Operand]) -> Operand:
@@ -357,53 +350,13 @@ def _reading_method(ctx: Lowering, owner: Operand, name: str, args: list[Operand
             return replace(owner, slot=-1)
         case Growing(), "copy", []:
             return copied(ctx, owner)
-        case Dict(keys=keys), "keys", []:
-            return Iteration("view", (Tuple(tuple(static_operand(key) for key in keys)),))
-        case Dict(items=items), "values", []:
-            return Iteration("view", (Tuple(items),))
-        case Dict(keys=keys, items=items), "items", []:
-            pairs = zip(keys, items, strict=True)
-            return Iteration("view", (Tuple(tuple(Tuple((static_operand(k), item)) for k, item in pairs)),))
+        case Dict(), "keys" | "values" | "items", []:
+            return Iteration(name, (owner,))
         case Dict(items=items), "get", [key, *default]:
             position = position_of(ctx, owner, key)
             return items[position] if position is not None else default[0] if default else _NONE
         case _:
             raise ctx.build.error("E116", f"method '{name}' is not compiled", "call it outside of the program")
-
-
-def _string_method(ctx: Lowering, owner: Static, name: str, args: list[Operand]) -> Operand | None:
-    """A method of a string that is known, with arguments that are."""
-    if not isinstance(owner.value, str) or name.startswith("_"):
-        return None
-    values: list[Any] = []
-    for arg in args:
-        known, value = constant_of(ctx, arg)
-        if not known:
-            return None
-        values.append(value)
-    try:
-        result: Any = getattr(owner.value, name)(*values)
-    except Exception as problem:  # noqa: BLE001  (whatever Python raises, it will raise again)
-        return ctx.build.leave(f"{type(problem).__name__}: {problem}")
-    if isinstance(result, tuple | list):
-        return Tuple(tuple(static_operand(part) for part in result), is_list=isinstance(result, list))  # type: ignore[reportUnknownVariableType]
-    return static_operand(result) if isinstance(result, str | bool | int) else None
-
-
-def constant_of(ctx: Lowering, operand: Operand) -> tuple[bool, Any]:
-    """Whether a string, number or tuple of them is known now, and its value."""
-    match operand:
-        case Static(value=value) if value is None or isinstance(value, str | bytes):
-            return True, value
-        case Tuple(items=items, is_list=False):
-            parts = [constant_of(ctx, item) for item in items]
-            return all(known for known, _ in parts), tuple(value for _, value in parts)
-        case Scalar(expr=Const(value=value)) if operand.type.python:
-            return True, value
-        case Scalar() if is_constant_int(operand):
-            return True, static_int(ctx, operand)
-        case _:
-            return False, None
 
 
 def _append(ctx: Lowering, old: Operand, args: list[Operand]) -> _Change:

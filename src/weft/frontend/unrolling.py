@@ -12,7 +12,7 @@ import ast
 from collections.abc import Callable, Iterator
 
 from weft.frontend.context import LoopFrame, Lowering
-from weft.frontend.heap import kept
+from weft.frontend.heap import contents, kept
 from weft.frontend.iteration import remaining
 from weft.frontend.liveness import Names
 from weft.frontend.names import stored_names
@@ -21,7 +21,7 @@ from weft.frontend.statements import assign, lower_block
 from weft.ir.dtypes import PY_BOOL
 from weft.ir.exprs import const, const_index
 from weft.ir.nodes import Carry, Region, While
-from weft.numpy_rules.values import Operand, Ref, Scalar
+from weft.numpy_rules.values import Operand, Scalar, Tuple
 
 Path = tuple[int, ...]
 MAX_COPIES = 256  # of bodies inside each other
@@ -83,7 +83,7 @@ def _copies(ctx: Lowering, node: ast.For, path: Path, hidden: str) -> bool:
         items = fixed_items(ctx, ctx.env[hidden])
         if items is None or expected is None or position > MAX_UNROLLED:
             raise ctx.error(node, "E123", "the list changes in the loop over it", "loop over a copy")
-        if len(items) != len(expected) and not isinstance(before, Ref):
+        if len(items) != len(expected) and not isinstance(contents(ctx, before), Tuple):
             raise ctx.error(node, "E123", "the list changes in the loop over it", "loop over a copy")
         if position >= len(items):
             return True

@@ -238,7 +238,7 @@ def lower_len(build: Builder, obj: Operand, /) -> Operand:
     match obj:
         case Tuple(items=items) | Dict(items=items):
             return Scalar(const_index(len(items)))
-        case Iteration(kind="view", items=(inner,)):
+        case Iteration(kind="keys" | "values" | "items", items=(inner,)):
             return lower_len(build, inner)
         case Array() if obj.rank:
             return Scalar(obj.shape[0])
