@@ -269,6 +269,21 @@ def changed_dict(d):
     return d.pop("v", None)
 
 
+def changes(items):
+    print(end="")
+    items[0] = 100.0
+    items.append(3.0)
+
+
+@TABLE.add(lambda: ([1.0, 2.0], {"x": 3}, f8(3)), need="right")
+def changed_in_between(items, d, v):
+    """What comes after a statement that runs in Python sees what it changed."""
+    w = v * 2
+    changes(items)
+    d["y"] = w + items[0]
+    return w + items[0] + len(items), d["y"] * 2, len(d)
+
+
 @TABLE.add(lambda: (f8(3),))
 def global_list_dict_and_slice(v):
     return v[WINDOW] * LIMITS[0] + SETTINGS["factor"] + LIMITS[1]
