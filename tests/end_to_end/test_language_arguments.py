@@ -149,7 +149,7 @@ def making_a_named_tuple_with_a_new_of_its_own(v):
 
 @TABLE.add(lambda: (f8(2),), need="right")
 def wrong_fields_of_a_named_tuple(v):
-    return Point(v, z=1)
+    return Point(v, z=1)  # type: ignore[reportCallIssue]
 
 
 # ---------------------------------------------------------------- dataclasses
@@ -585,7 +585,7 @@ def copy_that_the_object_makes(x):
 
 @TABLE.add(lambda: (HasPack(f8(3)),))
 def pack_of_an_object(x):
-    return np.from_dlpack(x) * 2
+    return np.from_dlpack(x) * 2  # type: ignore[reportOperatorIssue]
 
 
 @TABLE.add(lambda: (HasCopies(f8(3)),), lambda: (HasArray(f8(3)),), lambda: (HasPack(f8(3)),), need="right")
@@ -623,7 +623,7 @@ def locked():
 
 
 ODD = {
-    "MaskedArray": lambda: np.ma.MaskedArray([1.0, 2.0, 3.0], mask=[0, 1, 0]),
+    "MaskedArray": lambda: np.ma.MaskedArray([1.0, 2.0, 3.0], mask=[False, True, False]),
     "matrix": lambda: np.matrix([[1.0, 2.0], [3.0, 4.0]]),
     "recarray": lambda: np.rec.array([(1.0, 2)], dtype=[("x", "f8"), ("k", "i4")]),
     "Derived": lambda: f8(4).view(Derived),
