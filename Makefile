@@ -6,6 +6,8 @@
 
 PYTHON ?= python3
 JOBS ?= 2
+PROGRAMS ?= 20000
+SEED ?= 1
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -16,11 +18,12 @@ PIP_INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 
-.PHONY: help demo test check check-format check-lint check-types check-imports check-sizes fmt clean compiler
+.PHONY: help demo test fuzz check check-format check-lint check-types check-imports check-sizes fmt clean compiler
 
 help:
 	@echo "make demo    compile the kernels, run each against NumPy, print one table"
 	@echo "make test    run the tests (JOBS=2 processes; ARGS=... goes to pytest)"
+	@echo "make fuzz    random programs against CPython (PROGRAMS=20000 SEED=1 JOBS=2; ARGS=... as in tests/fuzz/__main__.py)"
 	@echo "make check   format, lint, types, import layers, sizes"
 	@echo "make fmt     rewrite the sources in the one format, fix what ruff can fix"
 	@echo "make clean   remove the environment, builds and tool caches"
@@ -67,6 +70,9 @@ demo: $(RUN) compiler
 
 test: $(DEV) compiler
 	@$(BIN)/python -m pytest -n $(JOBS) $(ARGS)
+
+fuzz: $(DEV) compiler
+	@$(BIN)/python -m tests.fuzz --programs $(PROGRAMS) --seed $(SEED) --jobs $(JOBS) $(ARGS)
 
 # Five steps, in this order; `make -k check` goes on after one that fails.
 check: check-format check-lint check-types check-imports check-sizes

@@ -29,7 +29,8 @@ _HEAD = """\
 # What is compiled of NumPy
 
 Written by `tools/list_rules.py` from the rules in `weft.numpy_rules`; a test keeps it true. Operators and indexing
-with integers, slices, `None` and `...` come on top. A parameter that a rule does not have is refused with a message.
+with integers, slices, `None`, `...`, integer arrays, lists and masks come on top. A parameter that a rule does not have
+is refused with a message.
 """
 
 

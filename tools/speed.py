@@ -36,7 +36,8 @@ from weft_bench.timing import fresh, run_once, time_every_run
 # Both sides call the same library for nearly all of their time: there is little to win.
 PRODUCTS = frozenset({
     "matrix_product", "two_products", "three_products", "normal_product", "biconjugate_products", "mode_product",
-    "transposed_products", "summed_products", "rank_two_update", "triangular_solve", "perceptron",
+    "transposed_products", "summed_products", "rank_two_update", "triangular_solve", "perceptron", "covariance_product",
+    "library_cholesky", "contour_integral",
 })  # fmt: skip
 # NumPy runs these element by element in Python: there is everything to win.
 SCALAR_LOOPS = frozenset({"cholesky", "crc16", "nussinov", "seidel_2d"})

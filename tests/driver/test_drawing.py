@@ -18,7 +18,7 @@ import pytest
 import weft
 from tests.conftest import Golden
 from tests.ir.samples import SAMPLES, sample
-from tests.kernels.forms import READY, USUAL
+from tests.kernels.forms import USUAL
 from weft.driver.drawing import draw_program
 from weft.driver.drawing.arrange import arrange_box
 from weft.driver.drawing.contents import program_box
@@ -149,7 +149,7 @@ def test_every_kind_of_node(name: str) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("name", [kernel.name for kernel in READY])
+@pytest.mark.parametrize("name", BY_NAME)
 def test_every_kernel(name: str, kind: str) -> None:
     graph = kernel_graph(name, kind)
 

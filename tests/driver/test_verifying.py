@@ -14,8 +14,9 @@ import pytest
 
 import weft
 from tests.driver.programs import NoSnapshots, NudgeConstants, SwapSubtractions, add_pass, checked, load
-from tests.kernels.forms import ALIASES, READY, USUAL, square
+from tests.kernels.forms import ALIASES, USUAL, square
 from weft_bench.kernel import Kernel
+from weft_bench.kernels import KERNELS
 
 WAVE = """
 def wave(A, B, n):
@@ -40,7 +41,7 @@ def run_script(path: Path | None) -> subprocess.CompletedProcess[str]:
 # ---------------------------------------------------------------- right programs
 
 
-@pytest.mark.parametrize("kernel", READY, ids=lambda kernel: kernel.name)
+@pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.name)
 def test_the_kernels_agree(kernel: Kernel) -> None:
     program = checked(kernel.function)
     program(**kernel.inputs(USUAL[kernel.name]))
@@ -50,7 +51,7 @@ def test_the_kernels_agree(kernel: Kernel) -> None:
 
 @pytest.mark.parametrize(
     ("kernel", "alias"),
-    [(kernel, alias) for kernel in READY for alias in list(ALIASES.get(kernel.name, {}))[:4]],
+    [(kernel, alias) for kernel in KERNELS for alias in list(ALIASES.get(kernel.name, {}))[:4]],
     ids=lambda item: getattr(item, "name", item),
 )
 def test_arguments_that_overlap_agree(kernel: Kernel, alias: str) -> None:

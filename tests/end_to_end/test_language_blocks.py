@@ -2,7 +2,7 @@
 
 # The programs are written as users write them.
 # pyright: reportPossiblyUnboundVariable=false
-# ruff: noqa: E731, PLC0415, PLR0911, RET504, RET505, SIM105, SIM108, TRY003, TRY300, TRY301
+# ruff: noqa: C416, E731, FURB171, I001, PIE804
 
 from __future__ import annotations
 

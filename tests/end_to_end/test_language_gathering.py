@@ -315,3 +315,45 @@ def new_shape_in_a_branch(a, flag):
     else:
         b.shape = (4, 3)
     return b
+
+
+# ---------------------------------------------------------------- keys with names
+
+
+@TABLE.add(lambda: (f8(6), 3), lambda: (f8(6), -7))
+def lists_with_names(a, n):
+    idx = [0, 2]
+    b = a[idx]
+    idx.append(n)
+    c = a[idx]
+    a[idx] = [1, 2, 3]
+    a[idx] += 1
+    return b, c
+
+
+@TABLE.add(lambda: (f8(6), 5), lambda: (-abs(f8(6)) - 1, 5))
+def lists_that_grow(a, n):
+    found = []
+    for i in range(n):
+        if a[i] > 0:
+            found.append(i)
+    a[found] += 1
+    return a[found], found
+
+
+@TABLE.add(lambda: (f8(6), f8(6, 6), 2), lambda: (f8(6), f8(6, 6), 7), need="compiled")
+def other_keys(a, A, n):
+    key = (0, slice(1, 3))
+    part = np.s_[1:3]
+    np.add.at(A, (part, [0, 0]), 1)
+    return A[key], A[part, 0], a[part], a[range(n)], a[[i for i in range(n)]], A[range(4, 0, -2), 1], A[slice(n), [0]]
+
+
+@TABLE.add(lambda: (f8(6),), lambda: (-abs(f8(6)) - 1,))
+def positions_that_are_found(a):
+    (found,) = np.where(a > 0)
+    for i in found:
+        a[i] = 0
+    if len(found) > 1:
+        a[found[0] : found[1]] = 5
+    return len(found), a[found].sum()

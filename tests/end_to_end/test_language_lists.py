@@ -2,11 +2,12 @@
 
 # The programs are written as users write them, so that each form occurs as it is.
 # pyright: reportPossiblyUnboundVariable=false, reportUnboundVariable=false
-# ruff: noqa: B007, C400, C402, C408, C416, PERF401, PERF402, PLR1714, PLW2901, RET504, RUF005, SIM108
+# ruff: noqa: B007, B905, C400, C406, C408, C416, RUF005, RUF017
 
 from __future__ import annotations
 
 import warnings
+from typing import Any
 
 import numpy as np
 import pytest
@@ -425,8 +426,13 @@ def comprehensions(v, m):
 def generators(v, n):
     t = tuple(x + 1 for x in (1, n))
     s = sum(x * x for x in v), sum((v[i] for i in range(n)), 1)
-    return s, any(x > 5 for x in v), all(x > -50 for x in v), any(x > y for x in (1, n) for y in (n, 3)), t, list(
-        k for k in (1, 2)
+    return (
+        s,
+        any(x > 5 for x in v),
+        all(x > -50 for x in v),
+        any(x > y for x in (1, n) for y in (n, 3)),
+        t,
+        list(k for k in (1, 2)),
     )
 
 
@@ -480,10 +486,23 @@ def changed_in_an_expression(n):
 
 @pytest.mark.parametrize("function", [rebound_in_a_loop, holds_itself, changed_in_an_expression])
 def test_what_cannot_be_followed_is_left_to_python(function) -> None:
+    strict: Any = weft.program(function, fallback="error")
     with pytest.raises(weft.CompileError):
-        weft.program(function, fallback="error")(1)
-    program = weft.program(function, fallback="warn")
+        strict(1)
+    program: Any = weft.program(function, fallback="warn")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", weft.FallbackWarning)
         for n in (0, 1, 3, 4):
             assert program(n) == function(n)
+
+
+def first_and_itself(a, n):
+    return a[0] + n * 2, a[1] is a
+
+
+def test_an_argument_that_holds_itself_goes_to_python() -> None:
+    items: list[Any] = [1]
+    items.append(items)
+    program: Any = weft.program(first_and_itself)
+    with pytest.warns(weft.FallbackWarning):
+        assert program(items, 2) == (5, True)

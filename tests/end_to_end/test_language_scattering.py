@@ -411,3 +411,63 @@ def lists_of_numbers(a, x, v):
 def lists_that_do_not_fit(a):
     a[0] = 1
     a[:2] = [[1, 2], [3]]
+
+
+@TABLE.add(
+    lambda: (f8(6), at(1, 1, 3)), lambda: (i8(6) % 5, at(1, 1, 3)), lambda: (f4(6), at(1, 1, 3)), need="compiled"
+)
+def powers(a, idx):
+    b = a * 1
+    b **= 2
+    a[idx] **= 2
+    a[a > 0] **= 2
+    a[a > 100] **= 1
+    a[a < 0] **= 0.5
+
+
+@TABLE.add(lambda: (f8(3, 3), at(0, 1), f8(3, 3)), need="right")
+def product_in_place(A, idx, B):
+    A[idx] @= B
+
+
+@TABLE.add(
+    lambda: (f8(9), f8(9)[::-1].copy(), b1(9), np.where(f8(9) > 3, 0.0, 2.0)),
+    lambda: (f4(9), np.array([1e300, 1, np.nan] * 3), b1(9), f8(9)),
+    lambda: (i8(9), np.array([1e300, 1, np.nan] * 3), b1(9), np.ones(9)),
+    lambda: (f8(9), u1(9), b1(9), f4(9) * 0),
+    lambda: (f8(9), f8(8), b1(9), f8(9)),
+    need="compiled",
+)
+def through_the_same_mask(a, b, m, c):
+    a[m] = b[m]
+    kept = b[m]
+    b[0] = 77
+    a[m] = kept
+    a[m] = a[::-1][m]
+    a[m] *= b[m] > 2
+    m[m] = m[::-1][m]
+    a[m] = a[m]
+    a[m] -= a[m][::-1]
+    a[m] /= c[m]
+
+
+@TABLE.add(lambda: (f4(4), at(1, 2), np.array([1e300, 1.0])), lambda: (f4(4), at(1, 2), np.array([1e38, 1.0])))
+def whose_warning_it_is(a, idx, v):
+    a[idx] = v
+    a[idx] += v
+    a[a > 3] = 1e39
+    a[idx] = 1e39
+    a[a > -9] *= 1e39
+
+
+@TABLE.add(lambda: (f8(4, 4), at(0, 1, 1), at(2, 0, 2, dtype=np.int32), 3))
+def positions_of_two_types(A, i, j, n):
+    x = 0
+    for k in range(n):
+        np.add.at(A, (slice(1, 3), i), 1)
+        A[i, 1:] += 1
+        A[x, i] = np.array([x, k, 1]) * 2
+        x = j[k]
+        if k:
+            i = j
+    return np.maximum(A[i], [[x], [1], [2]])

@@ -95,6 +95,50 @@ def with_an_axis(a: Any, axis: Any) -> Any:
     return np.sort(a, axis=axis), np.median(a, axis=axis, keepdims=True) - a
 
 
+def between_writes(a: Any) -> Any:
+    t = a * 2
+    s = np.sort(t)
+    t[0] = 5
+    u = np.sort(t) + s
+    t[1:] += t[:-1]
+    return s, t, u
+
+
+def of_parts_that_change(a: Any, n: Any) -> Any:
+    total = 0
+    for k in range(n):
+        u = np.unique(a[k:])
+        for j in range(u.size):
+            total += u[j] * (j + k)
+        if u.size < 2:
+            break
+        if k == 1:
+            continue
+        a[k] = total % 5
+    return total, a
+
+
+def factors(a: Any) -> Any:
+    q, r = np.linalg.qr(a)
+    q[0, 0] = 3.0
+    u, s, vt = np.linalg.svd(a, full_matrices=False)
+    return q @ r, (u * s) @ vt, s.max()
+
+
+def inverses(matrices: Any, a: Any) -> Any:
+    for i in range(matrices.shape[0]):
+        a[i] = i + 1.0
+        b = np.linalg.inv(matrices[i])
+        a[i] += b[0, 0]
+    return a
+
+
+def made_by_indexing(n: Any, m: Any, v: Any) -> Any:
+    g = np.mgrid[0:n, 0:m]
+    x, y = np.ogrid[0:n, -1:1:5j]
+    return g[0] + g[1], x * y, np.r_[v, 0.0, v], np.c_[v, v * 2], np.r_[0:n:2]
+
+
 def sorted_in_place(a: Any, b: Any) -> Any:
     a.sort()
     a[:, ::2].sort(axis=0)
@@ -104,6 +148,12 @@ def sorted_in_place(a: Any, b: Any) -> Any:
 
 
 PROGRAMS = [
+    (between_writes, lambda: (VECTOR.copy(),)),
+    (of_parts_that_change, lambda: (INTEGERS.copy(), 9)),
+    (of_parts_that_change, lambda: (np.ones(3, np.int64), 3)),
+    (factors, lambda: (MATRIX[:, :3].copy(),)),
+    (inverses, lambda: (np.stack([MATRIX, 2 * MATRIX]), np.zeros(2))),
+    (made_by_indexing, lambda: (3, 4, VECTOR.copy())),
     (sorted_in_place, lambda: (MATRIX.copy(), VECTOR.copy())),
     (among_fused_code, lambda: (MATRIX.copy(), VECTOR.copy())),
     (in_a_loop, lambda: (MATRIX.copy(), VECTOR.copy(), 4)),
@@ -125,32 +175,34 @@ PROGRAMS = [
 
 @pytest.mark.parametrize(("function", "make"), PROGRAMS, ids=lambda x: getattr(x, "__name__", ""))
 def test_a_program_with_calls_does_what_python_does(function: Any, make: Any):
-    program = weft.program(function, fallback="error")
+    program: Any = weft.program(function, fallback="error")
 
     actual, expected = run(program, make()), run(function, make())
 
-    assert_same_outcome(actual, expected, ulps=64)
+    assert_same_outcome(actual, expected, ulps=256)
     assert not actual.own_warnings
     assert program.stats.resumes == 0
 
 
 @pytest.mark.parametrize(("function", "make"), PROGRAMS, ids=lambda x: getattr(x, "__name__", ""))
 def test_the_graph_says_the_same_as_text_as_python_and_when_interpreted(function: Any, make: Any):
-    graph = weft.program(function, fallback="error").to_graph(*make())
+    program: Any = weft.program(function, fallback="error")
+    graph = program.to_graph(*make())
     expected = run(function, make())
 
     assert parse_program(print_program(graph.program)) == graph.program
-    outcome = interpret(graph.program, make())
-    assert isinstance(outcome, Returned)
-    assert_same_outcome(run(lambda: outcome.value, ()), run(lambda: expected.result, ()), ulps=64)
+    for stage in (graph, graph.optimize()):
+        outcome = interpret(stage.program, make())
+        assert isinstance(outcome, Returned)
+        assert_same(outcome.value, expected.result, ulps=256)
     namespace: dict[str, Any] = {}
     exec(graph.to_python(), namespace)  # what we have just written
     again = make()
     slots = slot_objects(function, graph.program.slots, again)
     assert slots is not None
     result = run(lambda: namespace[function.__name__](*slots), ())
-    assert_same_outcome(result, run(lambda: expected.result, ()), ulps=64)
-    assert_same(tuple(again), expected.arguments, ulps=64)
+    assert_same(result.result, expected.result, ulps=256)
+    assert_same(tuple(again), expected.arguments, ulps=256)
 
 
 def singular(a: Any, b: Any, out: Any) -> Any:
@@ -181,6 +233,7 @@ def sorted_without_an_axis(a: Any) -> Any:
 
 
 FAILURES = [
+    (inverses, lambda: (np.stack([MATRIX, 0 * MATRIX]), np.zeros(2))),
     (sorted_without_an_axis, lambda: (np.arange(3.0)[::-1].copy(),)),
     (singular, lambda: (np.zeros((3, 3)), np.ones(3), np.zeros(2))),
     (singular, lambda: (np.ones((3, 2)), np.ones(3), np.zeros(2))),
@@ -383,8 +436,12 @@ def real_eigenvalues(a: Any) -> Any:
     return np.linalg.eigvals(a)
 
 
+def fills(vector: Any, width: Any, axis: Any, more: Any) -> None:
+    vector[: width[0]] = 7.0
+
+
 def with_a_function(a: Any) -> Any:
-    return np.pad(a, 1, mode=smallest)
+    return np.pad(a, 1, mode=fills)
 
 
 @pytest.mark.parametrize(

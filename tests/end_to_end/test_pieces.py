@@ -79,7 +79,7 @@ def a_result_that_is_the_argument(a: Any, n: int) -> Any:
 def caught(a: Any, n: int) -> Any:
     b = a * 2 + n
     try:
-        c = b[n] * 2 + 1
+        c = opaque(b)[n] * 2 + 1
         b[n + 1] = c * 2 + 1
     except IndexError as problem:
         c = len(str(problem)) * 2 + n
@@ -90,7 +90,7 @@ def caught(a: Any, n: int) -> Any:
 def cleaned_up(a: Any, n: int) -> Any:
     order = []
     try:
-        b = a * 2 + a[n]
+        b = opaque(a) * 2 + a[n]
         order.append(1)
     finally:
         order.append(2)

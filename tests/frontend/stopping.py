@@ -149,7 +149,7 @@ def _instrument_block(block, prefix, loops):
         trackers = "(" + "".join(f"{name}," for name in loops) + ")"
         if not isinstance(stmt, ast.Global):
             out += ast.parse(f"__probe({path}, locals(), {trackers})").body
-        body, orelse, *_ = (*blocks(stmt), [])
+        body, orelse = blocks(stmt)[:2]
         if isinstance(stmt, ast.For):
             name = "it" + "_".join(map(str, path))
             out += ast.parse(f"{name} = __track(0)").body
@@ -160,6 +160,11 @@ def _instrument_block(block, prefix, loops):
         elif isinstance(stmt, (ast.If, ast.While)):
             stmt.body = _instrument_block(body, (*path, 0), loops)
             stmt.orelse = _instrument_block(orelse, (*path, 1), loops)
+        elif isinstance(stmt, ast.With):
+            stmt.body = _instrument_block(body, (*path, 0), loops)
+        elif isinstance(stmt, ast.Try):
+            stmt.body = _instrument_block(body, (*path, 0), loops)
+            stmt.orelse = _instrument_block(orelse, (*path, 1), loops)  # finally also runs where Stop is raised
         elif isinstance(stmt, (ast.Assign, ast.Expr)) and call_of_statement(stmt) is not None:
             out += ast.parse(f"__called = 0; __probe({path}, locals(), {trackers}, __called, True)").body
             out[-2].value = stmt.value

@@ -212,6 +212,16 @@ PROGRAMS = {
     "opaque": (
         "def f(a):\n b = 1\n with np.errstate(all='ignore'):\n  b = a\n"
         " try:\n  b = 1 / a\n except ZeroDivisionError as e:\n  b = str(e)\n return b", (0,)),
+    "errstate": (
+        "def f(A):\n s = 0\n for i in range(3):\n  with np.errstate(all='ignore'):\n"
+        "   s = s + i\n   t = np.geterr()['divide']\n return s, t, np.geterr()['divide']", (0,)),
+    "try_in_a_loop": (
+        "def f(a):\n out = []\n x = y = 0\n for i in range(4):\n  try:\n   x = a[i]\n   y = 6 // x\n"
+        "  except ZeroDivisionError:\n   y = -1\n   continue\n  except IndexError as e:\n   out = out + [str(e)]\n"
+        "   break\n  else:\n   y = y + 1\n   x = x + y\n  finally:\n   out = out + [y]\n  out = out + [x]\n"
+        " return out", ([1, 0, 3],)),
+    "finally": (
+        "def f(a):\n b = 1\n try:\n  b = b + 1\n  b = b // a\n finally:\n  b = b + 5\n  c = b\n return b, c", (0,)),
 }  # fmt: skip
 
 
@@ -443,7 +453,6 @@ def test_future_annotations_of_the_module_count():
         ("def f():\n yield 1", (0,), "generator"),
         ("def f():\n x = 1\n def g():\n  pass\n nonlocal y", (0,), "nonlocal"),
         ("def f(a):\n with a:\n  pass", (0, 0, 0), "with"),
-        ("def f(a):\n try:\n  pass\n finally:\n  a = 1", (0, 0, 0), "try"),
         ("def f(a):\n return super().f()", (0,), "super"),
         ("def f(a):\n global a0\n a0 = 1", (1,), "global"),
         ("def f(a):\n for i in a:\n  pass", (0, 0, 0), "__weft_rest0"),

@@ -18,6 +18,7 @@ from pathlib import Path
 
 from tests.fuzz.generator import make_case
 from tests.fuzz.reporting import report_finding, summary
+from tests.fuzz.running import Build
 from tests.fuzz.workers import CRASH, Tally, check_many, check_numbers
 
 _MOST_SHRUNK = 12
@@ -31,7 +32,7 @@ def main() -> int:
     started = time.monotonic()
     if options.only is not None:
         print(make_case(options.seed, options.only).source)
-        tally = check_numbers(options.seed, [options.only], options.level)
+        tally = check_numbers(options.seed, [options.only], Build(options.level, options.pieces))
     else:
         tally = check_many(options.seed, options.programs, options.jobs, _told(options.programs), options.first)
     print("\n".join(summary(tally, time.monotonic() - started)))
@@ -52,6 +53,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--only", type=int, help="this program alone")
     parser.add_argument("--level", type=int, default=0, help="with --only: the level of the C compiler's optimiser")
+    parser.add_argument("--pieces", action="store_true", help="with --only: every parallel map on two threads")
     parser.add_argument("--sanitize", action="store_true")
     parser.add_argument("--quick", action="store_true", help="do not shrink")
     parser.add_argument("--output", type=Path, default=Path("fuzz-findings"))

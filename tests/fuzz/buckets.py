@@ -18,6 +18,7 @@ LAYOUTS = ("C", "F", "S", "neg", "zero", "temp")
 CONDITIONS = ("usual", "empty", "one", "alias")
 _STATEMENTS = (
     "slice", "slice backwards", "T", "newaxis", "view", "element", "store", "element store", "rebind", "swap", "out=",
+    "mask", "mask store", "gather", "scatter",
     "fill", "copyto", "conditional", "zeros", "ones", "full", "arange", "@", "for in", "for enumerate", "for reversed",
     "for zip", *(f"{operator}=" for operator in ("+", "-", "*", "/", "//", "%", "&", "|")),
 )  # fmt: skip
@@ -78,7 +79,7 @@ def _names() -> list[str]:
 def _typed() -> list[tuple[str, str]]:
     letters = {name: _letter(name) for name in ELEMENTS}
     pairs = {(rule.name, element) for rule in _OPERATIONS for element in ELEMENTS if letters[element] in rule.letters}
-    return sorted(pairs | {(name, element) for name in _STATEMENTS[:14] for element in ELEMENTS})
+    return sorted(pairs | {(name, element) for name in _STATEMENTS[:18] for element in ELEMENTS})
 
 
 def _letter(element: str) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from random import Random
+from typing import TypeVar
 
 from tests.fuzz.arguments import Inputs, Param, choose_inputs
 from tests.fuzz.expressions import array, combined_shape, number
@@ -16,6 +17,7 @@ from tests.fuzz.kinds import Kind
 from tests.fuzz.state import Shared, State, Use
 from tests.fuzz.statements import statements
 
+T = TypeVar("T", str, tuple[str, ...])
 HEAD = "import math\n\nimport numpy as np\n\nimport weft\n"
 ELEMENTS: Mapping[str, float] = {
     "float64": 10, "int64": 5, "float32": 3, "int32": 2, "bool": 1, "uint8": 1, "int8": 0.7, "int16": 0.4,
@@ -83,8 +85,8 @@ def _choose_layout(rng: Random, rank: int) -> str:
     return rng.choices(("C", "F" if rank > 1 else "C", "S", "neg", "zero"), (11, 3, 2, 2.5, 0.4))[0]
 
 
-def _pick(rng: Random, table: Mapping[str, float] | Mapping[tuple[str, ...], float]) -> str:
-    return rng.choices(list(table), list(table.values()))[0]  # type: ignore[return-value]
+def _pick(rng: Random, table: Mapping[T, float]) -> T:
+    return rng.choices(list(table), list(table.values()))[0]
 
 
 def _write_return(state: State) -> None:

@@ -45,7 +45,6 @@ BINARY = (
     *_calls("logical_and", "logical_or", "logical_xor", operands=2, weight=0.4),
     *_calls("bitwise_and", "bitwise_or", "bitwise_xor", operands=2, weight=0.3, letters="biu"),
     *_calls("hypot", "arctan2", operands=2, weight=0.5, letters="f", free=True),
-    *_calls("logaddexp", operands=2, weight=0.2, letters="f", free=True),
     Rule("**", "({0} ** {1})", 0.6, "f", free=True),
     Rule("power", "np.power({0}, {1})", 0.4, "f", free=True),
 )

@@ -15,6 +15,7 @@ import sys
 import tempfile
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import FunctionType
@@ -25,6 +26,7 @@ import numpy as np
 import weft
 from tests.fuzz.arguments import Inputs, make_arguments
 from tests.fuzz.generator import Case
+from tests.legality.harness import every_map_in_pieces
 from weft.codegen.module import COptions, emit_module
 from weft.driver.bounds import Bounds
 from weft.driver.comparison import WARNINGS, Difference, Outcome, Place, compare_outcomes
@@ -62,10 +64,26 @@ class Finding:
     raises: bool = False  # Python ends with an exception
 
 
+@dataclass(frozen=True, slots=True)
+class Build:
+    """How hard the C compiler works; whether every parallel map, however short, runs in pieces on two threads."""
+
+    level: int = 0
+    pieces: bool = False
+
+    @property
+    def options(self) -> Options:
+        return replace(OPTIONS, threads=2) if self.pieces else OPTIONS
+
+
+PLAIN = Build()
+
+
 @dataclass(slots=True)
 class Report:
     """What came of some cases. `refused`: why whole programs were not compiled; `native`: which inputs ran whole."""
 
+    build: Build
     findings: list[Finding] = field(default_factory=list[Finding])
     refused: list[tuple[Case, str]] = field(default_factory=list[tuple[Case, str]])
     native: list[tuple[Case, Inputs]] = field(default_factory=list[tuple[Case, Inputs]])
@@ -129,29 +147,30 @@ def prepare(case: Case, report: Report) -> Compiled | None:
     return None
 
 
-def compile_batch(batch: Sequence[Compiled], folder: Path, level: int) -> list[Kernel]:
+def compile_batch(batch: Sequence[Compiled], folder: Path, build: Build) -> list[Kernel]:
     """The kernels of all programs, out of one C file."""
-    file = emit_module(
-        [item.stages[-1].program for item in batch],
-        symbols=[f"fuzz_{number}" for number in range(len(batch))],
-        options=COptions(header=abi_header()),
-    )
-    build = BuildOptions(sanitize=wants_sanitizers(), level=level)
+    with every_map_in_pieces() if build.pieces else nullcontext():
+        file = emit_module(
+            [item.stages[-1].program for item in batch],
+            symbols=[f"fuzz_{number}" for number in range(len(batch))],
+            options=COptions(header=abi_header()),
+        )
+    flags = BuildOptions(sanitize=wants_sanitizers(), level=build.level)
     toolchain = toolchain_for(compiler_choice())
-    library = compile_c(toolchain, file.source, folder / "batch.so", timeout_s=compile_timeout_s(), build=build)
+    library = compile_c(toolchain, file.source, folder / "batch.so", timeout_s=compile_timeout_s(), build=flags)
     return [
         Kernel(info, load_kernel(library, info.symbol), info.constants, tuple(arg.value for arg in info.args), "")
         for info in file.infos
     ]
 
 
-def check_cases(cases: Sequence[Case], level: int = 0, note: Callable[[int], None] | None = None) -> Report:
+def check_cases(cases: Sequence[Case], build: Build = PLAIN, note: Callable[[int], None] | None = None) -> Report:
     """Compile and compare; `note` is told the number of each program before it runs."""
-    report = Report()
+    report = Report(build)
     batch = [item for case in cases if (item := prepare(case, report)) is not None]
     doubts: list[Doubt] = []
     with tempfile.TemporaryDirectory(prefix="weft-fuzz-") as folder:
-        for item, kernel in _compiled(batch, Path(folder), level, report):
+        for item, kernel in _compiled(batch, Path(folder), report):
             if note is not None:
                 note(item.case.number)
             Check(item, kernel, report, doubts).run()
@@ -162,18 +181,18 @@ def check_cases(cases: Sequence[Case], level: int = 0, note: Callable[[int], Non
     return report
 
 
-def _compiled(batch: Sequence[Compiled], folder: Path, level: int, report: Report) -> Iterator[tuple[Compiled, Kernel]]:
+def _compiled(batch: Sequence[Compiled], folder: Path, report: Report) -> Iterator[tuple[Compiled, Kernel]]:
     """Each program with its kernel; where the whole is no C, halves are tried until the culprits are alone."""
     if not batch:
         return
     try:
-        kernels = compile_batch(batch, folder, level)
+        kernels = compile_batch(batch, folder, report.build)
     except Exception as problem:  # noqa: BLE001 - code generation fails, or the C compiler refuses its text
         if len(batch) > 1:
             for number, part in enumerate((batch[: len(batch) // 2], batch[len(batch) // 2 :])):
                 inner = folder / str(number)
                 inner.mkdir()
-                yield from _compiled(part, inner, level, report)
+                yield from _compiled(part, inner, report)
             return
         told = problem.output if isinstance(problem, CompilerFailed) else str(problem)
         case = batch[0].case
@@ -192,11 +211,11 @@ def _settle(doubts: Sequence[Doubt], report: Report) -> None:
         for doubt in doubts
     ]
     with tempfile.TemporaryDirectory(prefix="weft-fuzz-") as folder:
-        kernels = {id(item): kernel for item, kernel in _compiled(batch, Path(folder), 0, report)}
+        kernels = {id(item): kernel for item, kernel in _compiled(batch, Path(folder), report)}
     for doubt, item in zip(doubts, batch, strict=True):
         if id(item) not in kernels:
             continue
-        got = Check(item, kernels[id(item)], Report(), []).outcomes(doubt.inputs)[0]
+        got = Check(item, kernels[id(item)], Report(report.build), []).outcomes(doubt.inputs)[0]
         lost = sorted(doubt.missing - got.warnings)
         if lost:
             category, text = lost[0]
@@ -214,7 +233,7 @@ class Check:
 
     def __init__(self, item: Compiled, kernel: Kernel, report: Report, doubts: list[Doubt]) -> None:
         self.item, self.report, self.doubts = item, report, doubts
-        self.host = Host(native(), item.function, OPTIONS, Stats(), self._in_python)
+        self.host = Host(native(), item.function, report.build.options, Stats(), self._in_python)
         self.host.install(kernel)
         self.graphs = Graphs(item.function, lambda params: list(item.stages))
 

@@ -18,27 +18,27 @@ from dataclasses import replace
 
 from tests.fuzz.arguments import Inputs, make_arguments
 from tests.fuzz.generator import HEAD, Case
-from tests.fuzz.running import Finding, check_cases, function_of, run
+from tests.fuzz.running import PLAIN, Build, Finding, check_cases, function_of, run
 
 _ROUND = 8
 _LIMIT_S = 60.0
 
 
-def shrink(finding: Finding, level: int = 0, limit_s: float = _LIMIT_S) -> Finding:
+def shrink(finding: Finding, build: Build = PLAIN, limit_s: float = _LIMIT_S) -> Finding:
     """The smallest found within the time."""
     end = time.monotonic() + limit_s
     improved = True
     while improved and time.monotonic() < end:
         improved = False
         for make in (_fewer_inputs, _without_statements, _simpler_expressions, _smaller_sizes, _fewer_params):
-            smaller = _best(finding, make, level, end)
+            smaller = _best(finding, make, build, end)
             while smaller is not None:
                 finding, improved = smaller, True
-                smaller = _best(finding, make, level, end)
+                smaller = _best(finding, make, build, end)
     return finding
 
 
-def _best(finding: Finding, make: Callable[[Finding], Iterator[Case]], level: int, end: float) -> Finding | None:
+def _best(finding: Finding, make: Callable[[Finding], Iterator[Case]], build: Build, end: float) -> Finding | None:
     """The smallest of the candidates that still differs in the same way."""
     known = {candidate.source: candidate for candidate in make(finding)} if make is not _smaller_sizes else {}
     candidates = sorted(known.values() or make(finding), key=_size)
@@ -47,7 +47,7 @@ def _best(finding: Finding, make: Callable[[Finding], Iterator[Case]], level: in
         if time.monotonic() > end:
             return None
         part = candidates[start : start + _ROUND]
-        found = [other for other in check_cases(part, level).findings if other.kind == finding.kind]
+        found = [other for other in check_cases(part, build).findings if other.kind == finding.kind]
         if found:
             return min(found, key=lambda other: _size(other.case))
     return None

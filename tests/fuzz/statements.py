@@ -19,6 +19,7 @@ from tests.fuzz.expressions import (
     view_of,
 )
 from tests.fuzz.kinds import Expr, Kind, element_of, product
+from tests.fuzz.selections import write_gather, write_mask_store, write_scatter, write_selection
 from tests.fuzz.state import Counter, State
 
 Make: TypeAlias = Callable[[State], bool]  # writes a statement, or says that it cannot
@@ -31,6 +32,7 @@ def statements(state: State, count: int) -> None:
     makers: dict[Make, float] = {
         _assign: 4, _number: 3, _rebind: 2, _store: 5, _augment: 4, _element_store: 3, _view: 1.5, _swap: 0.8,
         _out: 0.8, _whole: 0.5, _for_range: 3.5, _for_elements: 1, _while: 1, _if: 2.5, _call: 0.8, _raise: 0.25,
+        write_mask_store: 0.9, write_selection: 0.5, write_gather: 0.8, write_scatter: 0.7,
         _leave_loop: 0.7, _accumulate: 2.5, _reduce: 1.5, _return_early: 0.15,
     }  # fmt: skip
     for _ in range(count):
@@ -74,7 +76,7 @@ def _reduce(state: State) -> bool:
     if operand is None:
         return False
     axis = state.rng.choice([None, *range(-operand.kind.rank, operand.kind.rank)])
-    value = reduction(state, operand, axis, keep=state.chance(0.25))
+    value = reduction(state, operand, axis, keep=state.chance(0.4))
     if value is None:
         return False
     bind(state, state.shared.new_name("r"), value)
@@ -164,7 +166,7 @@ def _store(state: State) -> bool:
     value = elements(state, target.kind.shape, 3)
     if value.kind.letter == "c" and target.kind.letter != "c":
         return False
-    if value.kind.letter == "f" and target.kind.letter in "iu" and state.chance(0.9):
+    if value.kind.letter == "f" and target.kind.letter in "iu":
         return False  # what NumPy makes of NaN there depends on the processor
     state.use("store", target.kind, value.kind)
     state.write(f"{target.text} = {value.text}")

@@ -17,7 +17,7 @@ from typing import Any
 
 from tests.fuzz.buckets import Buckets
 from tests.fuzz.generator import Case, make_case
-from tests.fuzz.running import Finding, Report, check_cases
+from tests.fuzz.running import PLAIN, Build, Finding, Report, check_cases
 
 BATCH = 50
 CRASH = "crash"
@@ -55,15 +55,18 @@ class Tally:
         self.buckets.update(other.buckets)
 
 
-def level_of(batch: int) -> int:
-    """How hard the C compiler works: mostly not at all, sometimes a little, sometimes as it does for users."""
-    return 3 if batch % 16 == 7 else 1 if batch % 4 == 1 else 0
+def build_of(batch: int) -> Build:
+    """The C compiler mostly does not optimise, sometimes a little, sometimes as for users; some batches use threads."""
+    level = 3 if batch % 16 == 7 else 1 if batch % 4 == 1 else 0
+    return Build(level, pieces=batch % 4 == 2)
 
 
-def check_numbers(seed: int, numbers: Sequence[int], level: int, note: Callable[[int], None] | None = None) -> Tally:
+def check_numbers(
+    seed: int, numbers: Sequence[int], build: Build = PLAIN, note: Callable[[int], None] | None = None
+) -> Tally:
     """One batch in this process."""
     tally = Tally()
-    tally.add(check_cases([make_case(seed, number) for number in numbers], level, note), len(numbers))
+    tally.add(check_cases([make_case(seed, number) for number in numbers], build, note), len(numbers))
     return tally
 
 
@@ -92,7 +95,7 @@ def check_many(seed: int, programs: int, jobs: int, told: Callable[[Tally], None
         for worker in workers:
             if not worker.numbers and pending:
                 worker.numbers, worker.last = pending.pop(), -1
-                worker.pipe.send((seed, worker.numbers, level_of(worker.numbers[0] // BATCH)))
+                worker.pipe.send((seed, worker.numbers, build_of(worker.numbers[0] // BATCH)))
         for ready in wait([worker.pipe for worker in workers if worker.numbers]):
             worker = next(worker for worker in workers if worker.pipe is ready)
             try:
@@ -126,10 +129,10 @@ def _work(pipe: Connection) -> None:
     """What a process does: batches, as long as there are any."""
     while True:
         try:
-            seed, numbers, level = pipe.recv()
+            seed, numbers, build = pipe.recv()
         except (EOFError, ConnectionError):
             sys.exit(0)
-        pipe.send(check_numbers(seed, numbers, level, pipe.send))
+        pipe.send(check_numbers(seed, numbers, build, pipe.send))
 
 
 def _bury(worker: _Worker, seed: int, pending: list[tuple[int, ...]], tally: Tally) -> None:

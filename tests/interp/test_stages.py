@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.kernels.forms import READY, USUAL
+from tests.kernels.forms import USUAL
 from weft.codegen.python import emit_python
 from weft.driver.compiler import generate
 from weft.interp import Returned, interpret
@@ -16,8 +16,9 @@ from weft.ir.nodes import Program
 from weft.ir.parser import parse_program
 from weft.ir.printer import print_program
 from weft.support.abi import SlotKind
+from weft_bench.kernels import KERNELS
 
-CASES = [(kernel, dtype) for kernel in READY for dtype in kernel.dtypes]
+CASES = [(kernel, dtype) for kernel in KERNELS for dtype in kernel.dtypes]
 
 
 def copied(arguments: list[Any]) -> list[Any]:

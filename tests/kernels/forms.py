@@ -12,7 +12,6 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from weft_bench.kernel import Inputs, Kernel, Sizes
-from weft_bench.kernels import KERNELS
 
 Layout: TypeAlias = Callable[[np.ndarray], np.ndarray]
 
@@ -74,17 +73,6 @@ USUAL: dict[str, Sizes] = {
     "triangular_product": {"rows": 7, "columns": 6},
     "vertical_advection": {"width": 4, "length": 5, "levels": 6},
 }  # fmt: skip
-# What the compiler cannot do yet; a test says when it can, and then the kernel has to leave this set.
-WAITING = frozenset({
-    "azimuthal_histogram",  # np.histogram
-    "azimuthal_masks",  # an array indexed with a mask
-    "contour_integral",  # np.linalg.solve
-    "library_cholesky",  # np.linalg.cholesky
-    "mandelbrot_masks",  # an array indexed with a mask, also on the left of `=` and `+=`
-    "mandelbrot_shrinking",  # arrays indexed with masks and integers; arrays that shrink in a loop
-    "sparse_product",  # an array indexed with integers
-})  # fmt: skip
-READY = tuple(kernel for kernel in KERNELS if kernel.name not in WAITING)
 COUNTS = ("steps", "sweeps", "turns")  # sizes that are numbers of turns, not extents
 
 

@@ -10,16 +10,16 @@ import pytest
 
 import weft
 from tests.interp.test_stages import agree, copied, objects_of
-from tests.kernels.forms import READY, USUAL
+from tests.kernels.forms import USUAL
 from weft.driver.compiler import generate, run_steps
 from weft.driver.options import PASSES
 from weft.driver.pipelines import cpu_lowering, cpu_pipeline
 from weft.interp import Returned, interpret
 from weft.passes.base import Session
 from weft_bench.kernel import Kernel
-from weft_bench.kernels import BY_NAME
+from weft_bench.kernels import BY_NAME, KERNELS
 
-each_kernel = pytest.mark.parametrize("kernel", READY, ids=lambda kernel: kernel.name)
+each_kernel = pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.name)
 
 
 def test_every_pass_of_the_pipeline_has_a_switch() -> None:

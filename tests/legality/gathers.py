@@ -190,6 +190,17 @@ def masked_exchange(a, m, b):
     a[b > a] = b[b > a]
 
 
+@THEME.trap(lambda n, t: (numbers(n, t), numbers(n, np.bool_)))
+def through_one_mask_from_elsewhere(a, m):
+    # Each element goes where it comes from, but it comes from the other end, which is written too.
+    a[m] = a[::-1][m]
+    a[m] += a[::-1][m]
+    b = a[m]
+    m[m] = m[::-1][m]
+    a[m] = a[m] + 1
+    return b, a[m]
+
+
 @THEME.control(lambda n, t: (numbers(n, t), positions(n, n), numbers(n, t, 1)))
 def independent_gathers(a, idx, b):
     # Nothing written is read.

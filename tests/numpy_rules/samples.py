@@ -232,7 +232,7 @@ class Bench:
                 return view
             case Tuple(items=items, is_list=is_list, cls=cls):
                 number = -1 if cls is None else self.constant(cls)
-                return Pack(tuple(self.bundle(item) for item in items), is_list, number)
+                return Pack(tuple(self.bundle(item) for item in items), is_list, cls=number)
             case Either(tag=tag, items=items):
                 return Choice(tag, tuple(self.bundle(item) for item in items))
             case Static(value=value):

@@ -78,7 +78,7 @@ def arguments(nodes: list[ast.expr], form: str) -> list[Any]:
 def test_calls_from_a_program_agree_with_numpy(functions: ModuleType, number: int):
     function = getattr(functions, f"f{number}")
     _, nodes = group_text(number)
-    program = weft.program(function, fallback="error")
+    program: Any = weft.program(function, fallback="error")
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -204,6 +204,8 @@ class _Emitter(PythonExpressions):
             return f"{{{', '.join(f'{k}: {v}' for k, v in zip(items[::2], items[1::2], strict=True))}}}"
         text = ", ".join(items)
         cls: Any = self.program.constants[pack.cls] if pack.cls >= 0 else None
+        if cls is slice:
+            return f"slice({text})"
         if getattr(cls, "__module__", "").partition(".")[0] == "numpy":
             return f"{cls.__module__.replace('numpy', 'np', 1)}.{cls.__qualname__}({text})"
         # a class of the user's has no text: its fields as a tuple
@@ -288,7 +290,9 @@ def _emit_reduce(out: _Emitter, node: Reduce) -> None:
     else:
         if _element_type(out.program, node.input) is not dtype:
             source = f"{source}.astype({dtype_text(dtype)})"
-        text = f"np.{node.op}.reduce({source}, axis={node.axes}{keepdims})"
+        small = dtype.kind in "iu" and dtype.itemsize < 8 and node.op in ("add", "multiply")  # NumPy would widen them
+        own = f", dtype={dtype_text(dtype)}" if small else ""
+        text = f"np.{node.op}.reduce({source}, axis={node.axes}{keepdims}{own})"
     implied = isinstance(node.initial, Const) and node.initial.value == _IDENTITIES.get(node.op)
     if node.initial is None or implied:
         out.line(f"{target} = {text}")

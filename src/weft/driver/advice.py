@@ -154,6 +154,12 @@ _WORDS: tuple[tuple[str, Callable[[re.Match[str], str], str]], ...] = (
     (r"'(\w+)' object is not callable", _said("is an operator missing before the parenthesis, or a name used twice?")),
     (r"does not support item assignment", _said("a tuple stays as it is: build a list, or an array")),
     (r"either both or neither of x and y", _said("give both: np.where(condition, x, y), or the condition alone")),
+    (
+        r"can only concatenate str|can't multiply sequence|unsupported operand type",
+        _said("convert first: float(x) for a number in a string, np.array(x) for a list"),
+    ),
+    (r"missing \d+ required positional argument", _said("give every parameter without a default a value")),
+    (r"takes .* positional arguments? but|invalid number of arguments", _said("see the function's signature")),
     (r"an integer|integers", _said("convert with int()")),
     (r"zero-size array to reduction operation", _said("give initial=, or test x.size first")),
     (r"Integers to negative integer powers", _said("make the base floating: x.astype(float) ** n")),

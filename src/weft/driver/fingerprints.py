@@ -17,7 +17,7 @@ from typing import Any, cast
 import numpy as np
 
 from weft.driver.options import Options
-from weft.support.abi import pack_order
+from weft.support.abi import MAX_NESTING, pack_order
 
 VERSION = "0.1.0"
 
@@ -51,8 +51,8 @@ def function_fingerprint(function: FunctionType) -> str:
     return hashlib.sha256(f"{code_fingerprint(function.__code__)}{defaults}".encode()).hexdigest()
 
 
-def type_key(value: Any) -> Any:
-    """What of an argument decides which variant is compiled; sizes do not."""
+def type_key(value: Any, depth: int = 0) -> Any:
+    """What of an argument decides which variant is compiled; sizes do not. `depth` is how many lists it stands in."""
     kind = cast("type[Any]", type(value))
     if kind is np.ndarray:
         flags = value.flags
@@ -65,11 +65,13 @@ def type_key(value: Any) -> Any:
         return (kind.__module__, kind.__qualname__)
     if value is None or kind in (str, bytes):
         return (kind.__qualname__, value)
+    if isinstance(value, tuple | list | dict) and depth > MAX_NESTING:  # perhaps one that holds itself
+        return ("too deep",)
     if isinstance(value, tuple | list):
         items = cast("Sequence[Any]", value)
-        return (kind.__module__, kind.__qualname__, *(type_key(item) for item in items))
+        return (kind.__module__, kind.__qualname__, *(type_key(item, depth + 1) for item in items))
     if kind is dict:
-        return ("dict", *((type_key(key), type_key(item)) for key, item in value.items()))
+        return ("dict", *((type_key(key), type_key(item, depth + 1)) for key, item in value.items()))
     if kind is slice or kind is range:
         return (kind.__qualname__, type_key(value.start), type_key(value.stop), value.step)
     if isinstance(value, Enum):

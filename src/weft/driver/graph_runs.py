@@ -119,6 +119,12 @@ def _marked(value: Any) -> Any:
     """The interpreter's sign for a name without a value, as kernels give it."""
     if type(value) is tuple:
         return tuple(_marked(item) for item in cast("tuple[Any, ...]", value))
-    if type(value) is list:
-        return [_marked(item) for item in cast("list[Any]", value)]
+    if type(value) is list:  # in place: several names may share it
+        items = cast("list[Any]", value)
+        items[:] = [_marked(item) for item in items]
+        return items
+    if type(value) is dict:
+        table = cast("dict[Any, Any]", value)
+        table.update({key: _marked(item) for key, item in table.items()})
+        return table
     return NATIVE_UNBOUND if value is MISSING else value

@@ -140,11 +140,13 @@ def make_function(
     outer.args.args = [ast.arg(name) for name in cells]
     inner = copy.copy(tree)
     inner.args, inner.decorator_list, inner.returns = _without_defaults(tree.args), [], None
+    inner.name = "__weft_inner"  # what the text calls by the name of the original is the original
     outer.body = [ast.copy_location(inner, tree)]
     module = ast.fix_missing_locations(ast.Module([ast.copy_location(outer, tree)], []))
     flags = original.__code__.co_flags & _FUTURE
     compiled = compile(module, filename, "exec", flags=flags, dont_inherit=True)
-    code = _inner_code(_inner_code(compiled)).replace(co_qualname=original.__qualname__)
+    code = _inner_code(_inner_code(compiled))
+    code = code.replace(co_name=original.__name__, co_qualname=original.__qualname__)
     closure = tuple(cells[name] for name in code.co_freevars)
     same = code.co_argcount == original.__code__.co_argcount
     made = FunctionType(code, original.__globals__, original.__name__, original.__defaults__ if same else None, closure)

@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from weft.frontend.context import Lowering
+from weft.frontend.heap import is_object
 from weft.frontend.joins import CannotJoin, Same, Template, merge, passed, settle, targets
 from weft.ir.dtypes import NP_BOOL, PY_INT
 from weft.ir.exprs import Const, Expr, Index, Value, const_index, index, op
-from weft.ir.nodes import Branch, Region, Yield
+from weft.ir.nodes import Branch, Region, View, Yield
 from weft.numpy_rules.guards import Scope
 from weft.numpy_rules.scalars import negate
 from weft.numpy_rules.values import Either, Never, Operand, Scalar, Unbound
@@ -61,14 +62,16 @@ def join_all(ctx: Lowering, operands: Iterable[Operand], name: str) -> Template:
         try:
             template = settle(ctx.build, operand) if template is None else merge(ctx.build, template, operand)
         except CannotJoin:
-            raise ctx.build.error(
-                "E231", f"{_shown(name)} has too many different types here", "use one name per type"
-            ) from None
+            raise too_many_types(ctx, name) from None
     return Same(Never()) if template is None else template
 
 
-def _shown(name: str) -> str:
-    return f"'{name}'" if name.isidentifier() else "this value"
+def too_many_types(ctx: Lowering, name: str) -> CompileError:
+    """A name, or a list, is not the same kind of thing on all paths."""
+    if is_object(name):
+        return ctx.build.error("E231", "a list has too many different lengths or types here", "use an array")
+    shown = f"'{name}'" if name.isidentifier() else "this value"
+    return ctx.build.error("E231", f"{shown} has too many different types here", "use one name per type")
 
 
 def emit_branch(
@@ -89,7 +92,12 @@ def emit_branch(
     regions: list[Region] = []
     for scope, arm in zip(scopes, arms, strict=True):
         if arm is not None:
-            leaves = [leaf for name, template in templates.items() for leaf in passed(build, template, arm[name])]
+            leaves: list[Expr | View] = []
+            for name, template in templates.items():
+                try:
+                    leaves += passed(build, template, arm[name])
+                except CannotJoin:
+                    raise too_many_types(ctx, name) from None
             scope.nodes.append(Yield(tuple(leaves)))
         regions.append(build.close(scope))
     then, orelse = regions

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import sys
 from dataclasses import dataclass
 from types import FunctionType
 from typing import Any, cast
@@ -18,12 +19,14 @@ from weft.frontend.comprehensions import builtin_of, is_expandable
 from weft.frontend.context import Activation, Lowering
 from weft.frontend.cutting import LOCAL
 from weft.frontend.expressions import lower_expression
+from weft.frontend.hints import function_hint
 from weft.frontend.inputs import Namespace
-from weft.frontend.liveness import flow, local_names, names_read, parameters
+from weft.frontend.liveness import Names, StatementPath, flow, local_names, names_read, parameters
 from weft.frontend.normalise import normalise
 from weft.frontend.source import SourceUnavailable, read_function
 from weft.frontend.split import split_stores
 from weft.ir.exprs import python_const
+from weft.numpy_rules.arguments import PythonRaises
 from weft.numpy_rules.registry import rule_for
 from weft.numpy_rules.values import Array, Dict, Function, Instance, Method, Operand, Scalar, Static, Tuple
 from weft.support.abi import FunctionRef, Slot, SlotKind
@@ -118,6 +121,9 @@ def _real_function(
         # What a debugger or a reloader may change in a function that stays the same object.
         ctx.inputs.fixed(Slot(SlotKind.ATTRIBUTE, slot, "__code__"), function.__code__)
         ctx.inputs.fixed(Slot(SlotKind.ATTRIBUTE, slot, "__defaults__"), function.__defaults__)
+    name = f"{function.__module__}.{function.__qualname__}"
+    if name.partition(".")[0] in sys.stdlib_module_names:
+        raise ctx.error(node.func, "E114", f"{name} is not compiled", function_hint(name))
     if slot < 0:
         raise ctx.error(node, "E155", "a function that is not a global or an argument cannot be inlined")
     try:
@@ -135,7 +141,8 @@ def _real_function(
 def refuse_kind(ctx: Lowering, node: ast.expr | ast.stmt, function: FunctionType) -> None:
     """Generators and coroutines are not compiled."""
     if function.__code__.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
-        raise ctx.error(node, "E157", f"{function.__qualname__} is a generator or coroutine", "write a loop")
+        what = f"{function.__qualname__} is a generator or coroutine"
+        raise ctx.error(node, "E157", what, "return an array or a list")
 
 
 def _constant_default(ctx: Lowering, node: ast.expr) -> Any:
@@ -167,7 +174,7 @@ def _is_literal(node: ast.expr) -> bool:
 def bind_arguments(
     ctx: Lowering, node: ast.Call, callee: Callee, args: list[Operand], keywords: dict[str, Operand]
 ) -> dict[str, Operand]:
-    """Parameters to operands, by Python's rules."""
+    """Parameters to operands, by Python's rules; raises PythonRaises where they do not fit."""
     spec = callee.tree.args
     positional = [arg.arg for arg in (*spec.posonlyargs, *spec.args)]
     by_name = {arg.arg for arg in (*spec.args, *spec.kwonlyargs)}
@@ -177,19 +184,19 @@ def bind_arguments(
     others: dict[str, Operand] = {}
     for name, operand in keywords.items():
         if name in env or (name not in by_name and spec.kwarg is None):
-            raise ctx.error(node, "E162", f"'{name}' does not fit the parameters of the function called")
+            raise PythonRaises(f"'{name}' does not fit the parameters of the function called")
         (env if name in by_name else others)[name] = operand
     if spec.vararg is not None:
         env[spec.vararg.arg] = Tuple(tuple(args[len(positional) :]))
     elif len(args) > len(positional):
-        raise ctx.error(node, "E162", "the arguments do not fit the parameters of the function called")
+        raise PythonRaises("the arguments do not fit the parameters of the function called")
     if spec.kwarg is not None:
         env[spec.kwarg.arg] = Dict(tuple(others), tuple(others.values()))
     for name in parameters(callee.tree):
         if name not in env and name in defaults:
             env[name] = _default(ctx, node, defaults[name])
     if any(name not in env for name in parameters(callee.tree)):
-        raise ctx.error(node, "E162", "the arguments do not fit the parameters of the function called")
+        raise PythonRaises("the arguments do not fit the parameters of the function called")
     return env
 
 
@@ -203,12 +210,33 @@ def _default(ctx: Lowering, node: ast.Call, value: Any) -> Operand:
     return Static(value)
 
 
-def prepare(
-    ctx: Lowering, tree: ast.FunctionDef | ast.Lambda, names: Namespace, env: dict[str, Operand]
-) -> tuple[ast.FunctionDef, frozenset[tuple[int, int]]]:
-    """The tree with inlined calls and stores set apart, and the places of those calls."""
-    inlined = frozenset(_inlined_calls(ctx, tree, names, env))
-    return split_stores(normalise(tree, inlined)), inlined
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A tree with inlined calls and stores set apart, and what is known of its names."""
+
+    original: ast.FunctionDef | ast.Lambda  # kept, so that no other tree gets its identity
+    tree: ast.FunctionDef
+    before: dict[StatementPath, Names]
+    after: dict[StatementPath, Names]
+    locals: Names
+    reads: Names
+
+
+_PREPARED: dict[tuple[int, frozenset[tuple[int, int]]], Prepared] = {}
+_MAX_PREPARED = 256
+
+
+def _prepare(tree: ast.FunctionDef | ast.Lambda, inlined: frozenset[tuple[int, int]]) -> Prepared:
+    """The tree with the calls at some places set apart; a function that is inlined often is prepared once."""
+    key = id(tree), inlined
+    if key not in _PREPARED:
+        if len(_PREPARED) >= _MAX_PREPARED:
+            _PREPARED.clear()
+        new = split_stores(normalise(tree, inlined))
+        found = flow(new)
+        reads = frozenset(name for stmt in new.body for name in names_read(stmt))
+        _PREPARED[key] = Prepared(tree, new, found.before, found.after, local_names(new), reads)
+    return _PREPARED[key]
 
 
 def _inlined_calls(
@@ -273,21 +301,21 @@ def activate(
     env: dict[str, Operand],
 ) -> Activation:
     """A new activation of a function, ready to be lowered."""
-    tree, inlined = prepare(ctx, callee.tree, callee.names, env)
-    result = flow(tree)
+    inlined = frozenset(_inlined_calls(ctx, callee.tree, callee.names, env))
+    prepared = _prepare(callee.tree, inlined)
     reference = FunctionRef(callee.parent, callee.steps, tuple(sorted(inlined)))
     if reference not in ctx.functions:
         ctx.functions.append(reference)
     return Activation(
         reference=ctx.functions.index(reference),
-        tree=tree,
+        tree=prepared.tree,
         lines=callee.lines,
         filename=callee.filename,
         names=callee.names,
         env=env,
-        before=result.before,
-        after=result.after,
-        locals=local_names(tree),
+        before=prepared.before,
+        after=prepared.after,
+        locals=prepared.locals,
         inlined=inlined,
-        reads=frozenset(name for stmt in tree.body for name in names_read(stmt)),
+        reads=prepared.reads,
     )

@@ -21,14 +21,17 @@ from weft.frontend.context import Activation, LoopFrame, Lowering
 from weft.frontend.cutting import is_local_name
 from weft.frontend.expressions import lower_expression
 from weft.frontend.growing import as_array
-from weft.frontend.heap import contents, is_object, kept, new_number, resolved
+from weft.frontend.heap import contents, is_object, kept, mentions, new_number, resolved
+from weft.frontend.hints import function_hint, method_hint
 from weft.frontend.inputs import static_operand
 from weft.frontend.iteration import length, range_call
+from weft.frontend.keys import kept_key, split_all
 from weft.frontend.liveness import statement_at
 from weft.frontend.objects import call_method, fixed_items
 from weft.frontend.python_calls import python_call
 from weft.ir.exprs import index
 from weft.ir.nodes import Carry, Region, While
+from weft.numpy_rules.arguments import PythonRaises
 from weft.numpy_rules.registry import Rule, RuleEntry, rule_for, rule_named, typed_rule
 from weft.numpy_rules.scalars import as_index
 from weft.numpy_rules.values import (
@@ -56,6 +59,7 @@ from weft.support.loops import prange
 
 _MAX_DEPTH = 16
 RESULT = "@return"
+_GIVING_ITEMS = ("builtins.list", "builtins.tuple", "builtins.min", "builtins.max", "builtins.sum")
 
 
 def lower_call(ctx: Lowering, node: ast.Call) -> Operand:
@@ -121,7 +125,7 @@ def _call_static(
 ) -> Operand:
     if target is slice and 1 <= len(args) <= 3 and not keywords:
         none = Static(None)
-        return Slice(none, args[0], none) if len(args) == 1 else Slice(*args, *[none] * (3 - len(args)))
+        return kept_key(Slice(none, args[0], none) if len(args) == 1 else Slice(*args, *[none] * (3 - len(args))))
     special = _iteration_call(ctx, target, args, keywords)
     if special is not None:
         return special
@@ -140,7 +144,7 @@ def _call_static(
     if made is not None:
         return made
     name = _full_name(target)
-    raise ctx.error(node.func, "E114", f"{name} is not compiled", "call it outside of the program")
+    raise ctx.error(node.func, "E114", f"{name} is not compiled", function_hint(name))
 
 
 def _converted(ctx: Lowering, target: Any, args: list[Operand], keywords: dict[str, Operand]) -> list[Operand]:
@@ -191,7 +195,7 @@ def _default(ctx: Lowering, name: str, value: Any) -> Operand:
 def _full_name(target: Any) -> str:
     module = getattr(target, "__module__", None) or type(target).__module__
     name = getattr(target, "__qualname__", None) or getattr(target, "__name__", None) or type(target).__name__
-    if getattr(np, name, None) is target:
+    if vars(np).get(name) is target:
         return f"numpy.{name}"
     public = [part for part in str(module).split(".") if not part.startswith("_")]
     return ".".join([*public, name])
@@ -232,6 +236,8 @@ def apply_rule(
         known = ", ".join(list(signature.parameters)[1:])
         unknown = next((name for name in keywords if name not in signature.parameters), None)
         what = f"keyword '{unknown}'" if unknown else "this form"
+        if lower is None and "missing a required argument" in str(problem):
+            return ctx.build.leave(f"{entry.name}: {problem}")
         if lower is None:
             words = f"{what} of {entry.name} is not compiled"
             raise ctx.error(node, "E115", words, f"compiled: ({known})") from problem
@@ -240,7 +246,7 @@ def apply_rule(
         if position == len(values):
             named = dict(zip(keywords, done[len(args) :], strict=True))
             return _lowered(ctx, lower, otherwise, done[: len(args)], named)
-        return split(ctx, values[position], lambda item: apply(position + 1, [*done, item]))
+        return split_all(ctx, values[position], lambda item: apply(position + 1, [*done, item]))
 
     values = [_looked_at(ctx, entry, value) for value in (*args, *keywords.values())]
     return apply(0, [])
@@ -265,6 +271,8 @@ def _lowered(
 def _looked_at(ctx: Lowering, entry: RuleEntry, operand: Operand) -> Operand:
     """An operand as a rule takes it: lists without identity, those of any length as NumPy makes arrays of them."""
     plain = resolved(ctx, operand)
+    if entry.name in _GIVING_ITEMS and mentions(contents(ctx, operand)):
+        raise ctx.build.error("E116", f"{entry.name} of lists inside of others is not compiled", "write a loop")
     if not isinstance(plain, Growing):
         return plain
     if not entry.name.startswith(("numpy.", "ndarray.")):
@@ -284,7 +292,7 @@ def _call_method(
     family = families.get(type(owner), "")
     entry = rule_named(f"{family}.{name}")
     if entry is None:
-        raise ctx.error(node.func, "E116", f"method '{name}' is not compiled", "call it outside of the program")
+        raise ctx.error(node.func, "E116", f"method '{name}' is not compiled", method_hint(family, name))
     return apply_rule(ctx, node, entry, [owner, *args], keywords)
 
 
@@ -314,7 +322,10 @@ def lower_inlined(ctx: Lowering, node: ast.Call) -> Operand:
             a.tree.lineno == callee.tree.lineno and a.filename == callee.filename for a in ctx.activations
         ):
             raise ctx.error(node, "E153", "recursive calls are not compiled", "use a loop")
-        env = bind_arguments(ctx, node, callee, [*callee.leading, *args], keywords)
+        try:
+            env = bind_arguments(ctx, node, callee, [*callee.leading, *args], keywords)
+        except PythonRaises as raised:
+            return ctx.build.leave(raised.reason)
         return _inline(ctx, callee, env)
 
 
@@ -383,7 +394,7 @@ def _looped(ctx: Lowering, activation: Activation) -> Operand:
         build.emit(While(carries=carries, body=region, id=build.new_id(), span=build.span))
 
     names = [RESULT, *sorted(key for key in activation.env if _travels(key))]
-    lower_carried(ctx, names, body, make, is_call=True)
+    lower_carried(ctx, names, body, make, LoopFrame({}, activation, is_call=True))
     return activation.env[RESULT]
 
 

@@ -181,8 +181,8 @@ def _rename_fields(node: ast.AST, names: dict[str, str]) -> ast.AST:
             changed: Any = _rename(value, names)
         elif isinstance(value, list):
             items = cast("list[Any]", value)
-            changed = [_rename(item, names) if isinstance(item, ast.AST) else item for item in items]
-            changed = value if all(a is b for a, b in zip(changed, items, strict=True)) else changed
+            renamed = [_rename(item, names) if isinstance(item, ast.AST) else item for item in items]
+            changed = items if all(a is b for a, b in zip(renamed, items, strict=True)) else renamed
         else:
             continue
         if changed is not value:

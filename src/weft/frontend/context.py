@@ -75,6 +75,7 @@ class LoopFrame:
     whole: LoopFrame | None = None  # the outermost loop of the statement, where it is this one in several
     exits: list[dict[str, Operand]] = field(default_factory=list[dict[str, Operand]])
     breaks: int = 0
+    unfit: list[str] = field(default_factory=list[str])  # names that some exit could not pass as they are expected
     live: Names = frozenset()  # the names that something reads before or after it
     known: Names = frozenset()  # keys of the lists and dicts there were before it
     once: bool = False  # runs once: an iteration of a loop that was unrolled, or all of them; left by breaks only

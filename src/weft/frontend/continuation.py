@@ -55,6 +55,7 @@ _REST = "__weft_rest"
 _VALUE = "__weft_value"
 _RESUME = "__weft_resume"
 _UNBOUND = "__weft_unbound"
+_CONTINUATION = "__weft_continuation"
 
 
 @final
@@ -133,8 +134,8 @@ def build_continuation(
     """A function with parameters `names` that runs `tree` from the statement at `path` on.
 
     `names` include `rest_names(tree, path)`. A name whose value is `UNBOUND` has no value; a local name that is not
-    among them has none yet. With `after_call` the statement's call is under way, and a last parameter is a function that
-    does the rest of it: it runs inside the `with` and `try` statements around, like the call itself.
+    among them has none yet. With `after_call` the statement's call is under way, and a last parameter is a function
+    that does the rest of it: it runs inside the `with` and `try` statements around, like the call itself.
     `prelude` comes first: definitions of nested functions, which are made again rather than handed over.
     Raises ValueError where the function or the statements on the path cannot be resumed.
     """
@@ -170,14 +171,15 @@ def _continuation_code(
     prologue += [_unbind(name) for name in names if not name.startswith(_REST)]
     prologue += prelude
     parameters = [*names, _VALUE] if after_call else list(names)
-    function = _function(tree.name, parameters, [*prologue, *rest, ast.Pass()])
+    # Under a name of its own: what its text calls by the name of the original is the original.
+    function = _function(_CONTINUATION, parameters, [*prologue, *rest, ast.Pass()])
     outer = _function("__weft_make", [_RESUME, _UNBOUND], [function])
     for node in (function, outer):
         ast.copy_location(node, tree)
     module = ast.fix_missing_locations(ast.Module([outer], []))  # new nodes stand where those around them stand
     compiled = compile(module, filename, "exec", flags=flags, dont_inherit=True)
     code = _inner_code(_inner_code(compiled))
-    return code.replace(co_qualname=tree.name)
+    return code.replace(co_name=tree.name, co_qualname=tree.name)
 
 
 def run_frames(frames: Sequence[tuple[Callable[..., Any], Sequence[Any]]]) -> Any:

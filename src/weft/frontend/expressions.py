@@ -13,9 +13,8 @@ from weft.frontend.branches import bound, choose, split
 from weft.frontend.context import Lowering
 from weft.frontend.growing import read_item as read_list_item
 from weft.frontend.heap import contents, kept, resolved
+from weft.frontend.keys import kept_key, plain_key, split_key
 from weft.frontend.objects import (
-    constant_key,
-    constant_of,
     dict_item,
     fixed_items,
     is_constant_int,
@@ -25,17 +24,17 @@ from weft.frontend.objects import (
     static_int,
 )
 from weft.ir.dtypes import NP_BOOL, PY_BOOL, PY_COMPLEX, PY_FLOAT, DType, ScalarType
-from weft.ir.exprs import Const, Expr, Index, const, index, op, python_const
+from weft.ir.exprs import Const, Expr, const, index, op, python_const
 from weft.numpy_rules.arrays import from_nested
 from weft.numpy_rules.classes import class_of
-from weft.numpy_rules.elementwise import apply_ufunc
+from weft.numpy_rules.elementwise import apply_ufunc, operator_ufunc
 from weft.numpy_rules.flat import read_flat
 from weft.numpy_rules.gathering import read_item
-from weft.numpy_rules.scalars import int_expr, is_python_scalar, negate, python_binary, python_unary, truth
+from weft.numpy_rules.index_makers import made_by_index
+from weft.numpy_rules.scalars import is_python_scalar, negate, python_binary, python_unary, truth
 from weft.numpy_rules.values import (
     Array,
     Dict,
-    Either,
     Flat,
     Function,
     Growing,
@@ -50,6 +49,7 @@ from weft.numpy_rules.values import (
     Tuple,
     Unbound,
 )
+from weft.support.errors import CompileError
 
 BINARY: dict[type[ast.operator], str] = {
     ast.Add: "add", ast.Sub: "subtract", ast.Mult: "multiply", ast.Div: "divide", ast.FloorDiv: "floor_divide",
@@ -72,6 +72,11 @@ _PYTHON_OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
     "equal": lambda a, b: a == b,
     "not_equal": lambda a, b: a != b,
 }
+_ALL_OPERATORS: dict[str, str] = {
+    "add": "+", "subtract": "-", "multiply": "*", "divide": "/", "floor_divide": "//", "remainder": "%", "power": "**",
+    "matmul": "@", "less": "<", "less_equal": "<=", "greater": ">", "greater_equal": ">=", "bitwise_and": "&",
+    "bitwise_or": "|", "bitwise_xor": "^", "left_shift": "<<", "right_shift": ">>",
+}  # fmt: skip
 
 
 def lower_expression(ctx: Lowering, node: ast.expr) -> Operand:
@@ -82,6 +87,12 @@ def lower_expression(ctx: Lowering, node: ast.expr) -> Operand:
             what = _KINDS.get(type(node), f"{type(node).__name__} expressions")
             raise ctx.error(node, "E100", f"{what} are not compiled", "write a loop, or move it out of the program")
         return lower(ctx, node)
+
+
+# One object of each class whose operators look at classes alone.
+_EXAMPLES: dict[type | None, Any] = {
+    bool: True, int: 1, float: 1.0, complex: 1j, str: "a", bytes: b"a", tuple: (), list: [], dict: {}, type(None): None,
+}  # fmt: skip
 
 
 def _constant(ctx: Lowering, node: ast.Constant) -> Operand:
@@ -148,9 +159,22 @@ def _binary_plain(ctx: Lowering, name: str, left: Operand, right: Operand) -> Op
         return Scalar(const(name == "not_equal", PY_BOOL))
     if isinstance(left, Static) and isinstance(right, Static) and name in _PYTHON_OPERATORS:
         return _evaluated(ctx, lambda: _PYTHON_OPERATORS[name](left.value, right.value))
-    kinds = [cls.__name__ if (cls := class_of(operand)) else "object" for operand in (left, right)]
-    what = f"'{name}' of a {kinds[0]} and a {kinds[1]}"
-    raise ctx.build.error("E102", f"{what} is not compiled", "use arrays and numbers")
+    classes = class_of(left), class_of(right)
+    if _python_refuses(name, *classes):
+        return ctx.build.leave("unsupported operand types")
+    kinds = " and ".join(cls.__name__ if cls else "object" for cls in classes)
+    raise ctx.build.error("E102", f"'{name}' of {kinds} is not compiled", "use arrays and numbers")
+
+
+def _python_refuses(name: str, left: type | None, right: type | None) -> bool:
+    """Whether Python raises a TypeError for operands of these classes, whatever they are."""
+    if left not in _EXAMPLES or right not in _EXAMPLES or name not in _ALL_OPERATORS:
+        return False
+    try:
+        eval(f"a {_ALL_OPERATORS[name]} b", {"a": _EXAMPLES[left], "b": _EXAMPLES[right]})  # constants all
+    except TypeError:
+        return True
+    return False
 
 
 def _sequence_binary(ctx: Lowering, name: str, left: Operand, right: Operand) -> Operand | None:
@@ -202,21 +226,8 @@ def _as_complex_sees(left: Scalar, right: Scalar) -> Scalar:
 def _numpy_binary(ctx: Lowering, name: str, left: Scalar | Array, right: Scalar | Array) -> Operand:
     if name == "matmul":
         return call_rule(ctx, "numpy.matmul", left, right)
-    if name == "power":
-        return _power(ctx, left, right)
-    return apply_ufunc(ctx.build, name, (left, right), operator=True)
-
-
-def _power(ctx: Lowering, left: Scalar | Array, right: Scalar | Array) -> Operand:
-    """`a ** 2` and the like: ndarray's operator takes fast paths that give other bits than np.power."""
-    exponent = right.expr if isinstance(right, Scalar) and right.type.python else None
-    literal = exponent.value if isinstance(exponent, Const) else getattr(exponent, "constant", None)
-    fast = {2: "square", 1: "positive", -1: "reciprocal", 0.5: "sqrt"}
-    if isinstance(left, Array) and isinstance(literal, int | float) and literal in fast and left.dtype.kind in "fc":
-        return apply_ufunc(ctx.build, fast[literal], (left,))
-    if isinstance(left, Array) and literal == 2 and isinstance(literal, int) and left.dtype.kind in "iu":
-        return apply_ufunc(ctx.build, "square", (left,))
-    return apply_ufunc(ctx.build, "power", (left, right), operator=True)
+    called, operands = operator_ufunc(name, left, right)
+    return apply_ufunc(ctx.build, called, operands, operator=True)
 
 
 def _equal_tuples(ctx: Lowering, name: str, left: Tuple, right: Tuple) -> Operand:
@@ -390,48 +401,10 @@ def _if_expression(ctx: Lowering, node: ast.IfExp) -> Operand:
     return choose(ctx, test, lambda: lower_expression(ctx, node.body), lambda: lower_expression(ctx, node.orelse))
 
 
-def _tuple(ctx: Lowering, node: ast.Tuple | ast.List) -> Operand:
-    items: list[Operand] = []
-    for elt in node.elts:
-        if isinstance(elt, ast.Starred):
-            inner = fixed_items(ctx, lower_expression(ctx, elt.value))
-            if inner is None:
-                raise ctx.error(elt, "E107", "only what has a known length can be unpacked here")
-            items += inner
-        else:
-            items.append(lower_expression(ctx, elt))
-    return Tuple(tuple(items), isinstance(node, ast.List))
+def _display(ctx: Lowering, node: ast.Tuple | ast.List | ast.Dict | ast.JoinedStr) -> Operand:
+    from weft.frontend.displays import lower_display
 
-
-def _dict(ctx: Lowering, node: ast.Dict) -> Operand:
-    found: dict[Any, Operand] = {}
-    for key, value in zip(node.keys, node.values, strict=True):
-        if key is None:
-            inner = contents(ctx, lower_expression(ctx, value))
-            if not isinstance(inner, Dict):
-                raise ctx.error(value, "E107", "only a dict with known keys can be unpacked here")
-            found.update(zip(inner.keys, inner.items, strict=True))
-        else:
-            name = constant_key(ctx, lower_expression(ctx, key))
-            found[name] = lower_expression(ctx, value)
-    return Dict(tuple(found), tuple(found.values()))
-
-
-def _text(ctx: Lowering, node: ast.JoinedStr) -> Operand:
-    """An f-string of what is known now."""
-    parts: list[str] = []
-    for value in node.values:
-        if isinstance(value, ast.Constant):
-            parts.append(str(value.value))
-            continue
-        assert isinstance(value, ast.FormattedValue)
-        known, shown = constant_of(ctx, lower_expression(ctx, value.value))
-        spec = _text(ctx, value.format_spec) if isinstance(value.format_spec, ast.JoinedStr) else Static("")
-        if not known or not isinstance(spec, Static):
-            raise ctx.error(node, "E100", "f-strings of values are not compiled", "move it out of the program")
-        shown = {-1: lambda x: x, 115: str, 114: repr, 97: ascii}[value.conversion](shown)
-        parts.append(format(shown, spec.value))
-    return Static("".join(parts))
+    return lower_display(ctx, node)
 
 
 def _slice(ctx: Lowering, node: ast.Slice) -> Operand:
@@ -447,35 +420,6 @@ def _subscript(ctx: Lowering, node: ast.Subscript) -> Operand:
     return split(ctx, owner, lambda item: split_key(ctx, key, lambda k: subscript(ctx, item, k)))
 
 
-def split_key(ctx: Lowering, key: Operand, then: Callable[[Operand], Operand]) -> Operand:
-    """`then(key)` for every alternative of the choices in a key; integers of several types are one integer."""
-    if isinstance(key, Either):
-        whole = _one_integer(ctx, key)
-        return split(ctx, key, then) if whole is None else then(whole)
-    if not isinstance(key, Tuple) or not any(isinstance(item, Either) for item in key.items):
-        return then(key)
-
-    def rest(done: tuple[Operand, ...]) -> Operand:
-        if len(done) == len(key.items):
-            return then(Tuple(done, key.is_list))
-        return split_key(ctx, key.items[len(done)], lambda item: rest((*done, item)))
-
-    return rest(())
-
-
-def _one_integer(ctx: Lowering, either: Either) -> Scalar | None:
-    """A choice of Python and NumPy integers as an index; None if there is something else among them."""
-    chosen: Index | None = None
-    for number, item in reversed(list(enumerate(either.items))):
-        if not isinstance(item, Scalar) or item.type.dtype.kind not in "iu" or item.type.dtype is DType.UINT64:
-            return None
-        part = int_expr(ctx.build, item.expr)
-        if chosen is not None:
-            part = ctx.build.let_index(ctx.build.select_index(either.tag, number, part, chosen), "i")
-        chosen = part
-    return None if chosen is None else Scalar(chosen)
-
-
 def subscript(ctx: Lowering, owner: Operand, key: Operand) -> Operand:
     """`owner[key]`."""
     held = contents(ctx, owner)
@@ -483,34 +427,47 @@ def subscript(ctx: Lowering, owner: Operand, key: Operand) -> Operand:
 
 
 def _subscript_plain(ctx: Lowering, owner: Operand, key: Operand) -> Operand:
-    from weft.frontend.iteration import is_weft_map, map_domain
-
     match owner:
         case Array():
-            return read_item(ctx.build, owner, resolved(ctx, key))
+            return read_item(ctx.build, owner, plain_key(ctx, key))
         case Flat():
-            return read_flat(ctx.build, owner, resolved(ctx, key))
+            return read_flat(ctx.build, owner, plain_key(ctx, key))
         case Tuple():
             return sequence_item(ctx, owner, key)
         case Dict():
             return dict_item(ctx, owner, key)
         case Growing():
             return read_list_item(ctx, owner, key)
-        case Static(value=value) if is_weft_map(value):
-            return map_domain(ctx, key)
-        case Static(value=value) if value is np.s_:
-            return key
         case Never():
             return owner
-        case Static(value=value) if isinstance(key, Static):
-            return _evaluated(ctx, lambda: value[key.value])
-        case Static(value=str(text)) if is_constant_int(key):
-            return _evaluated(ctx, lambda: text[static_int(ctx, key) or 0])
-        case Static(value=str(text)) if isinstance(key, Slice):
-            cut = slice_of(ctx, key)
-            return _evaluated(ctx, lambda: text[cut])  # type: ignore[index]
+        case Static(value=value):
+            return _static_item(ctx, value, key)
         case _:
-            raise ctx.build.error("E108", "this object cannot be indexed in compiled code", "use an array or a tuple")
+            raise _not_indexed(ctx)
+
+
+def _static_item(ctx: Lowering, value: Any, key: Operand) -> Operand:
+    from weft.frontend.iteration import is_weft_map, map_domain
+
+    if is_weft_map(value):
+        return map_domain(ctx, key)
+    if value is np.s_:
+        return kept_key(key)
+    if isinstance(key, Static):
+        return _evaluated(ctx, lambda: value[key.value])
+    if isinstance(value, str) and is_constant_int(key):
+        return _evaluated(ctx, lambda: value[static_int(ctx, key) or 0])
+    if isinstance(value, str) and isinstance(key, Slice):
+        cut = slice_of(ctx, key)
+        return _evaluated(ctx, lambda: value[cut])  # type: ignore[index]
+    made = made_by_index(ctx.build, value, resolved(ctx, key))
+    if made is None:
+        raise _not_indexed(ctx)
+    return made
+
+
+def _not_indexed(ctx: Lowering) -> CompileError:
+    return ctx.build.error("E108", "this object cannot be indexed in compiled code", "use an array or a tuple")
 
 
 def _attribute(ctx: Lowering, node: ast.Attribute) -> Operand:
@@ -547,10 +504,10 @@ _EXPRESSIONS: dict[type[ast.expr], Callable[..., Operand]] = {
     ast.BoolOp: _bool_op,
     ast.Compare: _compare,
     ast.IfExp: _if_expression,
-    ast.Tuple: _tuple,
-    ast.List: _tuple,
-    ast.Dict: _dict,
-    ast.JoinedStr: _text,
+    ast.Tuple: _display,
+    ast.List: _display,
+    ast.Dict: _display,
+    ast.JoinedStr: _display,
     ast.Slice: _slice,
     ast.Subscript: _subscript,
     ast.Attribute: _attribute,

@@ -52,12 +52,19 @@ def materialised(ctx: Lowering, items: tuple[Operand, ...], type_: ScalarType) -
     buffer = empty_array(ctx.build, (const_index(max(len(items), _ROOM)),), type_.dtype, name="list")
     for position, item in enumerate(items):
         assert isinstance(item, Scalar)
-        _write(ctx, buffer, const_index(position), item)
+        _add(ctx, buffer, const_index(position), item)
     return Growing(buffer, count, type_)
 
 
 def _write(ctx: Lowering, buffer: Array, position: Index, value: Scalar) -> None:
     ctx.build.write(buffer.view.at((position,)), cast(value.expr, buffer.dtype))
+
+
+def _add(ctx: Lowering, buffer: Array, position: Index, value: Scalar) -> None:
+    """Write behind the last element: what Python would see of the list stays as it is."""
+    was_dirty = ctx.build.dirty
+    _write(ctx, buffer, position, value)
+    ctx.build.dirty = was_dirty
 
 
 def elements(held: Growing) -> Array:
@@ -134,7 +141,7 @@ def appended(ctx: Lowering, held: Growing, value: Operand) -> Growing:
     full = op("greater_equal", (held.count, capacity), NP_BOOL)
     buffer = choose(ctx, full, larger, lambda: held.buffer, name="list")
     assert isinstance(buffer, Array)
-    _write(ctx, buffer, held.count, number)
+    _add(ctx, buffer, held.count, number)
     return Growing(buffer, held.count + 1, held.type)
 
 

@@ -36,7 +36,7 @@ from weft.numpy_rules.values import (
     Tuple,
     Unbound,
 )
-from weft.support.abi import MAX_EXTENT, MAX_RANK, ArgKind, ArgSpec, Slot, SlotKind, pack_order
+from weft.support.abi import MAX_EXTENT, MAX_NESTING, MAX_RANK, ArgKind, ArgSpec, Slot, SlotKind, pack_order
 
 _PYTHON_SCALARS: dict[type, tuple[ArgKind, ScalarType]] = {
     bool: (ArgKind.PY_BOOL, PY_BOOL),
@@ -71,9 +71,9 @@ def static_operand(value: Any) -> Operand:
 class UnsupportedArgument(Exception):  # noqa: N818  (the driver turns it into a CompileError or a fallback)
     """An argument of a type that is not compiled; `reason` says which."""
 
-    def __init__(self, slot: int, reason: str) -> None:
+    def __init__(self, slot: int, reason: str, hint: str = "use arrays and numbers") -> None:
         super().__init__(reason)
-        self.slot, self.reason = slot, reason
+        self.slot, self.reason, self.hint = slot, reason, hint
         self.place: tuple[int, int] | None = None  # of the program's own statement that reads it
 
 
@@ -163,7 +163,12 @@ class Inputs:
     def _object(self, number: int, example: Any, name: str) -> Operand:
         kind = cast("type[Any]", type(example))
         if isinstance(example, np.ndarray | set | frozenset):
-            raise UnsupportedArgument(number, f"{name} is a {kind.__name__}, which is not compiled")
+            hint = (
+                f"pass np.asarray({name}), if a plain array will do"
+                if isinstance(example, np.ndarray)
+                else "use a tuple"
+            )
+            raise UnsupportedArgument(number, f"{name} is a {kind.__name__}, which is not compiled", hint)
         self.args[number] = ArgSpec(ArgKind.OBJECT, value=kind)
         if any(hasattr(kind, protocol) for protocol in _ARRAY_PROTOCOLS):
             return Foreign(number, kind)
@@ -200,7 +205,8 @@ class Inputs:
         if dtype is None or example.dtype.num != dtype.numpy.num or not example.flags.aligned:
             known = dtype is not None and example.dtype.num == dtype.numpy.num
             what = "is not aligned" if known else f"has dtype {example.dtype} ({example.dtype.char!r})"
-            raise UnsupportedArgument(number, f"{name} {what}, which is not compiled")
+            hint = "copy it: np.array(x)" if known else f"convert it first if it holds numbers: {name}.astype(float)"
+            raise UnsupportedArgument(number, f"{name} {what}, which is not compiled", hint)
         if example.ndim > MAX_RANK:
             raise UnsupportedArgument(number, f"{name} has more than {MAX_RANK} axes")
         if any(extent > MAX_EXTENT for extent in example.shape):
@@ -314,6 +320,13 @@ class Inputs:
         value = getattr(self.objects[owner.slot], name)
         return self.add(Slot(SlotKind.ATTRIBUTE, owner.slot, name), value, name)
 
+    def nesting(self, number: int) -> int:
+        """How many tuples, lists and dicts the object in a slot stands in."""
+        depth, slot = 0, self.slots[number]
+        while slot.parent >= 0:
+            depth, slot = depth + 1, self.slots[slot.parent]
+        return depth
+
     def slot_of(self, operand: Operand) -> int:
         """The slot whose very object an operand is; -1 if it is none (a view of it is not)."""
         if isinstance(operand, Static | Tuple | Dict | Instance | Foreign) and operand.slot >= 0:
@@ -343,6 +356,8 @@ def _container_operand(inputs: Inputs, number: int, example: Any, name: str) -> 
     kind = cast("type[Any]", type(example))
     if kind is slice or kind is range:
         return _bounds_operand(inputs, number, example, name)
+    if inputs.nesting(number) > MAX_NESTING:
+        raise UnsupportedArgument(number, f"{name} stands in too many tuples, lists or dicts, or holds itself")
     if len(example) > _MAX_ITEMS:
         raise UnsupportedArgument(number, f"{name} is a {kind.__name__} of more than {_MAX_ITEMS} items")
     if kind in (tuple, list) or named_fields(kind) is not None:

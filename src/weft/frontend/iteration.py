@@ -93,12 +93,8 @@ def length(ctx: Lowering, item: Operand) -> Index:
             return _range_length(ctx, start, stop, step)
         case (Array() as line) | Flat(line=Array() as line) if line.rank > 0:
             return line.shape[0]
-        case Tuple(items=items) | Dict(items=items):
-            return const_index(len(items))
-        case Ref():
-            return length(ctx, contents(ctx, item))
-        case Growing(count=count):
-            return count
+        case Tuple() | Dict() | Ref() | Growing():
+            return _list_length(ctx, item)
         case Iteration(kind="map", items=items):
             total = ONE
             for part in items:
@@ -115,6 +111,16 @@ def length(ctx: Lowering, item: Operand) -> Index:
             return length(ctx, inner)
         case _:
             raise ctx.build.error("E120", "this object cannot be iterated in compiled code", "loop over a range")
+
+
+def _list_length(ctx: Lowering, item: Tuple | Dict | Ref | Growing) -> Index:
+    match item:
+        case Tuple(items=items) | Dict(items=items):
+            return const_index(len(items))
+        case Growing(count=count):
+            return count
+        case Ref():
+            return length(ctx, contents(ctx, item))
 
 
 def _range_length(ctx: Lowering, start: Index, stop: Index, step: Index) -> Index:
@@ -152,6 +158,12 @@ def element(ctx: Lowering, item: Operand, position: Index) -> Operand:
             return element(ctx, inner, length(ctx, inner) - 1 - position)
         case Iteration(kind="map", items=items):
             return _map_point(ctx, items, position)
+        case _:
+            return _list_element(ctx, item, position)
+
+
+def _list_element(ctx: Lowering, item: Operand, position: Index) -> Operand:
+    match item:
         case Ref():
             return element(ctx, contents(ctx, item), position)
         case Growing():
@@ -180,18 +192,8 @@ def remaining(ctx: Lowering, item: Operand, position: Index) -> Bundle:
     match item:
         case Range(start=start, stop=stop, step=step):
             return _pack(ctx, "range", start + step * following, stop, step)
-        case Ref():
-            held = contents(ctx, item)
-            if isinstance(held, Dict):
-                return remaining(ctx, held, position)
-            return _pack(ctx, "list", ctx.bundle(item), following)
-        case Dict(keys=keys):
-            return remaining(ctx, Tuple(tuple(static_operand(key) for key in keys)), position)
-        case Static(value=str()):
-            count = len(item.value) - following
-            return _pack(ctx, "items", ctx.bundle(item), following, count, ONE)
-        case Iteration(kind="view", items=(inner,)):
-            return remaining(ctx, inner, position)
+        case Ref() | Dict() | Static(value=str()) | Iteration(kind="view"):
+            return _remaining_items(ctx, item, position)
         case Array() | Tuple():
             return _pack(ctx, "items", ctx.bundle(item), following, length(ctx, item) - following, ONE)
         case Flat(line=Array() as line):
@@ -210,6 +212,25 @@ def remaining(ctx: Lowering, item: Operand, position: Index) -> Bundle:
         case Iteration(kind="map", items=items):
             ranges = [Pack((part.start, part.stop, part.step)) for part in items if isinstance(part, Range)]
             return _pack(ctx, "map", Pack(tuple(ranges)), following)
+        case _:
+            raise ctx.build.error("E120", "this object cannot be iterated in compiled code", "loop over a range")
+
+
+def _remaining_items(ctx: Lowering, item: Operand, position: Index) -> Bundle:
+    following = position + 1
+    match item:
+        case Ref():
+            held = contents(ctx, item)
+            if isinstance(held, Dict):
+                return remaining(ctx, held, position)
+            return _pack(ctx, "list", ctx.bundle(item), following)
+        case Dict(keys=keys):
+            return remaining(ctx, Tuple(tuple(static_operand(key) for key in keys)), position)
+        case Static(value=str()):
+            count = len(item.value) - following
+            return _pack(ctx, "items", ctx.bundle(item), following, count, ONE)
+        case Iteration(kind="view", items=(inner,)):
+            return remaining(ctx, inner, position)
         case _:
             raise ctx.build.error("E120", "this object cannot be iterated in compiled code", "loop over a range")
 

@@ -179,8 +179,9 @@ def _generic(build: Builder, operand: Operand) -> Template:
         case Tuple(items=items, is_list=is_list, cls=cls):
             return PassTuple(tuple(Same(item) for item in items), is_list, cls=cls)
         case Growing(buffer=buffer, type=type_):
-            held = PassArray(buffer.dtype, (False,), (buffer.view.container,), axis_order(build, buffer.view))
-            return PassGrowing(held, type_)
+            return PassGrowing(
+                PassArray(buffer.dtype, (False,), (buffer.view.container,), axis_order(build, buffer.view)), type_
+            )
         case Dict(keys=keys, items=items):
             return PassTuple(tuple(Same(item) for item in items), is_list=False, keys=keys)
         case Made():
@@ -276,8 +277,9 @@ def _ref(build: Builder, template: PassArray, name: str) -> Container:
         unique, template.dtype, shape, Storage.REF, Layout.STRIDED, may_alias=sources, written=written
     )
     build.ledger.containers[unique] = container
-    build.ledger.orders[unique] = template.order.all_axes(len(shape))
-    build.ledger.repeated[unique] = template.order.repeated
+    order = template.order
+    build.ledger.orders[unique] = order.all_axes(len(shape))
+    build.ledger.repeated[unique] = order.repeated
     return container
 
 

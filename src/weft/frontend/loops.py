@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from typing import TypeAlias
 
-from weft.frontend.branches import emit_branch
+from weft.frontend.branches import emit_branch, too_many_types
 from weft.frontend.comprehensions import TEMPORARY
 from weft.frontend.context import LoopFrame, Lowering
 from weft.frontend.expressions import condition, lower_expression
@@ -32,7 +31,6 @@ from weft.frontend.joins import (
     same_form,
 )
 from weft.frontend.joins import targets as join_targets
-from weft.frontend.liveness import Names
 from weft.frontend.names import stored_names
 from weft.frontend.objects import fixed_items
 from weft.frontend.statements import assign, lower_block, lower_if_arms, restore_state, saved_state, unreachable
@@ -150,7 +148,8 @@ def _boxed(ctx: Lowering, node: ast.For, path: tuple[int, ...], iterable: Iterat
         def body() -> bool:
             if number < len(ranges) - 1:
                 inner, make = level(here, carried)
-                lower_carried(ctx, carried, inner, make, whole=ctx.loops[-1].whole or ctx.loops[-1], live=live)
+                whole = ctx.loops[-1].whole or ctx.loops[-1]
+                lower_carried(ctx, carried, inner, make, LoopFrame({}, ctx.activation, whole=whole, live=live))
                 return True
             return _at_point(ctx, node, path, iterable, here, counts)
 
@@ -253,7 +252,7 @@ def _carry(
         ctx.env[flag] = Scalar(const(False, PY_BOOL))
     names = carried_names(ctx, node, path)
     live = ctx.activation.before[path] | ctx.activation.after[path]
-    frame = lower_carried(ctx, names, body, make, flag=flag, live=live)
+    frame = lower_carried(ctx, names, body, make, LoopFrame({}, ctx.activation, flag=flag, live=live))
     for name in stored_names(node) - set(names):
         ctx.env.pop(name, None)
     left = bool(frame.breaks) or not endless
@@ -288,16 +287,11 @@ def lower_carried(
     names: list[str],
     body: Callable[[], bool],
     make: _Make,
-    *,
-    is_call: bool = False,
-    flag: str = "",
-    whole: LoopFrame | None = None,
-    live: Names = frozenset(),
-    once: bool = False,
+    kind: LoopFrame,
 ) -> LoopFrame:
     """Emit a loop that carries `names`; afterwards the environment holds what they are below it.
 
-    `live` are the names that something reads before or after it: who else refers to a list is looked for there.
+    `kind` is what is known of the loop before it is lowered; the frame that is given back knows the rest.
     """
     build, activation = ctx.build, ctx.activation
     before, depth = dict(ctx.env), activation.depth
@@ -305,7 +299,7 @@ def lower_carried(
     init = {name: before.get(name, Unbound()) for name in names}
     templates: dict[str, Template] = {name: Same(operand) for name, operand in init.items()}
     for _ in range(_MAX_TRIALS):
-        frame = LoopFrame(templates, activation, is_call, flag, whole, live=live, known=known, once=once)
+        frame = replace(kind, carried=templates, known=known, exits=[], unfit=[])
         heads: dict[str, Operand] = {}
         made: dict[str, list[Value | str]] = {}
         for name, template in templates.items():
@@ -318,14 +312,16 @@ def lower_carried(
             activation.env.update(rebound(ctx, heads))
             at_head = dict(activation.env)
             falls = body()
-            if falls and not is_call:
-                emit_exit(ctx, frame, is_break=once)
+            if falls and not kind.is_call:
+                emit_exit(ctx, frame, is_break=kind.once)
         ctx.loops.pop()
         activation.rests, activation.depth = rests, depth
         if _passed_by_value(ctx, frame, before, init) or _growing_lists(ctx, frame, init):
             continue
         grown = _grown(ctx, templates, frame.exits)
         if all(same_form(templates[name], grown[name]) for name in names):
+            if frame.unfit:
+                raise too_many_types(ctx, frame.unfit[0])
             _bind_sources(ctx, grown, made)
             carries = _carries(ctx, templates, made, init)
             activation.env = at_head
@@ -377,9 +373,7 @@ def _grown(ctx: Lowering, templates: dict[str, Template], exits: list[dict[str, 
             try:
                 grown[name] = merge(ctx.build, template, env.get(name, Unbound()))
             except CannotJoin:
-                raise ctx.build.error(
-                    "E231", f"'{name}' has too many different types in this loop", "use one name per type"
-                ) from None
+                raise too_many_types(ctx, name) from None
     return grown
 
 
@@ -414,7 +408,10 @@ def _carries(
 ) -> tuple[Carry, ...]:
     carries: list[Carry] = []
     for name, template in templates.items():
-        leaves = passed(ctx.build, template, init[name])
+        try:
+            leaves = passed(ctx.build, template, init[name])
+        except CannotJoin:
+            raise too_many_types(ctx, name) from None
         carries += [Carry(target, leaf) for target, leaf in zip(made[name], leaves, strict=True)]
     return tuple(carries)
 
@@ -425,8 +422,10 @@ def emit_exit(ctx: Lowering, frame: LoopFrame, *, is_break: bool) -> None:
     frame.exits.append(env)
     leaves: list[Expr | View] = []
     for name, template in frame.carried.items():
-        with suppress(CannotJoin):  # the template has to grow: this lowering is a trial
+        try:
             leaves += passed(ctx.build, template, env[name])
+        except CannotJoin:
+            frame.unfit.append(name)  # the template has to grow, if it can: this lowering is a trial
     if is_break:
         frame.breaks += 1
         depth = len(ctx.loops) - 1 - ctx.loops.index(frame)

@@ -69,7 +69,12 @@ def lower_program(
 
 
 def _unsupported(problem: UnsupportedArgument, inputs: Inputs, source: FunctionSource) -> CompileError:
-    error = CompileError("E301", problem.reason, _signature_span(source), "use arrays and numbers")
+    span = _signature_span(source)
+    if problem.place is not None:
+        line, start = problem.place
+        text = source.lines[line - 1].rstrip()
+        span = Span(source.filename, line, start, len(text), text)
+    error = CompileError("E301", problem.reason, span, problem.hint)
     slot = inputs.slots[problem.slot]
     while slot.kind in (SlotKind.ITEM, SlotKind.MAPPING):
         slot = inputs.slots[slot.parent]

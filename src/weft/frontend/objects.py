@@ -87,11 +87,11 @@ def _zipped(ctx: Lowering, parts: tuple[Operand, ...], *, ranges: bool) -> tuple
     count = min(counts)
     columns: list[tuple[Operand, ...]] = []
     for part, items in zip(parts, known, strict=True):
-        if items is not None:
+        if items is None:
+            ctx.build.guard_nonnegative(length(ctx, part) - count, "zip ends early")
+            columns.append(tuple(element(ctx, part, const_index(position)) for position in range(count)))
+        else:
             columns.append(items[:count])
-            continue
-        ctx.build.guard_nonnegative(length(ctx, part) - count, "zip ends early")
-        columns.append(tuple(element(ctx, part, const_index(position)) for position in range(count)))
     return tuple(Tuple(row) for row in zip(*columns, strict=True))
 
 
@@ -344,6 +344,10 @@ def call_method(ctx: Lowering, owner: Operand, name: str, args: list[Operand]) -
             if not fewest <= len(args) <= most:
                 return ctx.build.leave(f"{name}() takes another number of arguments")
             return change(ctx, owner, lambda old: apply(ctx, old, args))
+    if isinstance(owner, Tuple | Dict) and owner.slot >= 0 and name in (*_LIST_CHANGES, *_DICT_CHANGES):
+        raise ctx.build.error(
+            "E148", "a list or dict that comes from outside is not changed in compiled code", "copy it"
+        )
     return split(ctx, contents(ctx, owner), lambda item: _reading_method(ctx, item, name, args))
 
 

@@ -10,8 +10,8 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from weft.frontend.branches import choose
-from weft.frontend.context import Lowering
+from weft.frontend.branches import choose, split
+from weft.frontend.context import LoopFrame, Lowering
 from weft.frontend.expressions import binary, condition
 from weft.frontend.growing import copied
 from weft.frontend.heap import contents
@@ -75,12 +75,18 @@ def _sequence(ctx: Lowering, operand: Operand, *, is_list: bool) -> Operand | No
     if isinstance(operand, Tuple) and operand.cls is None and not operand.is_list and not is_list:
         return operand
     held = contents(ctx, operand)
+    if isinstance(held, Either):
+        return split(ctx, held, lambda item: _sequence(ctx, item, is_list=is_list) or _not_iterable(ctx))
     if isinstance(held, Growing):
         if not is_list:
             raise ctx.build.error("E271", "a tuple of a list of any length is not compiled", "use the list")
         return copied(ctx, held)
     items = fixed_items(ctx, operand)
     return None if items is None else Tuple(items, is_list)
+
+
+def _not_iterable(ctx: Lowering) -> Operand:
+    raise ctx.build.error("E271", "Python would take the items one by one, which is not compiled here")
 
 
 def _dict(ctx: Lowering, args: list[Operand], keywords: dict[str, Operand]) -> Operand:
@@ -204,5 +210,6 @@ def _fold(
             )
         )  # fmt: skip
 
-    lower_carried(ctx, [key], body, make, live=ctx.activation.before[ctx.activation.path])
+    live = ctx.activation.before[ctx.activation.path]
+    lower_carried(ctx, [key], body, make, LoopFrame({}, ctx.activation, live=live))
     return ctx.env.pop(key)

@@ -67,20 +67,21 @@ class _Candidate:
     class_name: str
 
 
-_MADE: dict[CodeType, FunctionSource] = {}  # of functions that Weft itself made out of others
+# What was read, or made by Weft itself out of other functions. By identity: equal code may stand in several files.
+_KNOWN: dict[int, tuple[CodeType, FunctionSource]] = {}
 
 
 def remember_source(code: CodeType, source: FunctionSource) -> None:
     """Let `read_function` find the source of a function that stands in no file as it is."""
-    _MADE[code] = source
+    _KNOWN[id(code)] = code, source
 
 
 def read_function(func: object) -> FunctionSource:
     """The source of `func`; raises `SourceUnavailable` where there is none to be trusted."""
     if isinstance(func, MethodType):
         func = func.__func__
-    if isinstance(func, FunctionType) and func.__code__ in _MADE:
-        return _MADE[func.__code__]
+    if isinstance(func, FunctionType) and id(func.__code__) in _KNOWN:
+        return _KNOWN[id(func.__code__)][1]
     if not isinstance(func, FunctionType):
         raise SourceUnavailable(f"it is not a Python function but a {type(func).__name__}")
     code = func.__code__
@@ -89,7 +90,9 @@ def read_function(func: object) -> FunctionSource:
         found_text = True
         candidate = _find(code, lines)
         if candidate is not None:
-            return _function_source(candidate, code, lines)
+            source = _function_source(candidate, code, lines)
+            remember_source(code, source)
+            return source
     if found_text and not _is_pseudo_file(code.co_filename):
         raise SourceUnavailable(
             f"source changed: what {code.co_filename} says on line {code.co_firstlineno} is not the code that runs "

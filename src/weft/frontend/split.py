@@ -57,7 +57,7 @@ def _statement(stmt: ast.stmt, fresh: Iterator[str]) -> list[ast.stmt]:
         return _branches(stmt, fresh)
     if isinstance(stmt, ast.Try):
         return [_try(stmt, fresh)]
-    body, orelse, *_ = (*blocks(stmt), [])
+    body, orelse = blocks(stmt)[:2]
     new_body, new_orelse = _block(body, fresh), _block(orelse, fresh)
     if isinstance(stmt, ast.For) and not isinstance(stmt.target, ast.Name) and _stores(stmt.target):
         name = next(fresh)

@@ -9,6 +9,7 @@ import ast
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from weft.frontend.attribute_stores import store_attribute
 from weft.frontend.branches import emit_branch, join_all, split
 from weft.frontend.callees import nested_function
 from weft.frontend.calls import is_inlined_call, leave_call, lower_inlined
@@ -17,27 +18,25 @@ from weft.frontend.expressions import (
     BINARY,
     attribute,
     binary,
-    call_rule,
     condition,
     lower_expression,
-    split_key,
     subscript,
 )
 from weft.frontend.heap import contents, kept, rebound, reconcile, resolved, share_only_repeated
 from weft.frontend.inputs import UnsupportedArgument, static_operand
 from weft.frontend.iteration import element
 from weft.frontend.joins import Template
+from weft.frontend.keys import plain_key, split_key
 from weft.frontend.liveness import Names
 from weft.frontend.objects import augment_object, change_item, delete_item
 from weft.frontend.stores import augment_selected, store_item, store_value
 from weft.ir.exprs import Const, Expr, Index, Value, const_index
-from weft.ir.nodes import Bundle, Missing, Return, Storage
+from weft.ir.nodes import Bundle, Missing, Return
 from weft.numpy_rules.arguments import PythonRaises
 from weft.numpy_rules.arrays import read_scalar
-from weft.numpy_rules.elementwise import apply_ufunc
-from weft.numpy_rules.flat import fill_flat, read_flat
+from weft.numpy_rules.elementwise import apply_ufunc, operator_ufunc
+from weft.numpy_rules.flat import read_flat
 from weft.numpy_rules.guards import Scope
-from weft.numpy_rules.reshaping import is_contiguous
 from weft.numpy_rules.scalars import negate
 from weft.numpy_rules.selections import Basic, select
 from weft.numpy_rules.values import (
@@ -46,7 +45,6 @@ from weft.numpy_rules.values import (
     Either,
     Flat,
     Growing,
-    Instance,
     Made,
     Never,
     Operand,
@@ -55,7 +53,7 @@ from weft.numpy_rules.values import (
     Tuple,
     Unbound,
 )
-from weft.support.abi import NOT_COMPILED, SlotKind
+from weft.support.abi import NOT_COMPILED
 from weft.support.errors import CompileError
 
 Path = tuple[int, ...]
@@ -183,18 +181,22 @@ def _simple(ctx: Lowering, stmt: ast.stmt) -> bool:
         case ast.Raise():
             ctx.build.leave("raise")
             return unreachable(ctx)
-        case ast.FunctionDef(name=name):
-            ctx.env[name] = nested_function(ctx, stmt)
-            return True
+        case ast.FunctionDef() | ast.Import() | ast.ImportFrom():
+            return _define(ctx, stmt)
         case ast.Delete():
             return _delete(ctx, stmt)
-        case ast.Import() | ast.ImportFrom():
-            from weft.frontend.blocks import lower_import
-
-            lower_import(ctx, stmt)
-            return True
         case _:
             raise _not_compiled(ctx, stmt)
+
+
+def _define(ctx: Lowering, stmt: ast.FunctionDef | ast.Import | ast.ImportFrom) -> bool:
+    from weft.frontend.blocks import lower_import
+
+    if isinstance(stmt, ast.FunctionDef):
+        ctx.env[stmt.name] = nested_function(ctx, stmt)
+    else:
+        lower_import(ctx, stmt)
+    return True
 
 
 def _not_compiled(ctx: Lowering, stmt: ast.stmt) -> CompileError:
@@ -298,7 +300,7 @@ def assign(ctx: Lowering, target: ast.expr, operand: Operand) -> None:
                 return
             split(ctx, base, lambda item: split_key(ctx, index, lambda k: store_item(ctx, item, k, operand)))
         case ast.Attribute(value=owner, attr=name):
-            _store_attribute(ctx, target, lower_expression(ctx, owner), name, operand)
+            store_attribute(ctx, target, lower_expression(ctx, owner), name, operand)
         case _:
             raise ctx.error(target, "E132", "this target of an assignment is not compiled")
 
@@ -342,50 +344,6 @@ def _items(ctx: Lowering, target: ast.expr, operand: Operand, elts: list[ast.exp
     raise ctx.error(target, "E133", "this value cannot be unpacked in compiled code")
 
 
-def _store_attribute(ctx: Lowering, node: ast.Attribute, owner: Operand, name: str, operand: Operand) -> None:
-    if isinstance(owner, Array) and name == "flat":
-        split(ctx, operand, lambda item: fill_flat(ctx.build, owner, item))
-        return
-    if isinstance(owner, Array) and name == "shape":
-        _assign_shape(ctx, node, owner, operand)
-        return
-    if not isinstance(owner, Instance):
-        raise ctx.error(node, "E134", f"assignment to attribute '{name}' is not compiled", "assign to the elements")
-    on_class = getattr(owner.cls, name, None)
-    if hasattr(on_class, "__set__") or type(owner.cls).__setattr__ is not type.__setattr__:
-        raise ctx.error(node, "E135", f"attribute '{name}' is a descriptor, which is not compiled")
-    if owner.cls.__setattr__ is not object.__setattr__:
-        raise ctx.error(node, "E136", "the class defines __setattr__, which is not compiled")
-    if ctx.inputs.slots[owner.slot].kind is not SlotKind.PARAM:
-        raise ctx.error(
-            node, "E143", "only attributes of arguments can be assigned in compiled code", "pass the object"
-        )
-    key = f"@{owner.slot}.{name}"
-    ctx.inputs.need_writeback(key)
-    ctx.env[key] = kept(ctx, operand)
-
-
-def _assign_shape(ctx: Lowering, node: ast.Attribute, array: Array, shape: Operand) -> None:
-    """`name.shape = shape` of an array that only this name knows: from here on it is another view of the memory.
-
-    Not in loops, which pass on only names that are assigned themselves.
-    """
-    name = node.value.id if isinstance(node.value, ast.Name) else ""
-    made_here = ctx.build.container(array.view.container).storage is Storage.TRANSIENT
-    names = [key for activation in ctx.activations for key, operand in activation.env.items() if _holds(operand, array)]
-    if ctx.loops or not made_here or names != [name] or not is_contiguous(ctx.build, array.view):
-        hint = "give the reshaped array a name of its own"
-        raise ctx.error(node, "E134", "assignment to the shape of this array is not compiled", hint)
-    ctx.env[name] = call_rule(ctx, "ndarray.reshape", array, shape)
-
-
-def _holds(operand: Operand, array: Array) -> bool:
-    """Whether an operand is an array or has it among its items."""
-    if isinstance(operand, Tuple | Dict | Made | Either):
-        return any(_holds(item, array) for item in operand.items)
-    return operand == array
-
-
 def _augmented(ctx: Lowering, stmt: ast.AugAssign) -> bool:
     name = BINARY[type(stmt.op)]
     match stmt.target:
@@ -404,7 +362,7 @@ def _augmented(ctx: Lowering, stmt: ast.AugAssign) -> bool:
             old = attribute(ctx, base, attr)
             result = _in_place(ctx, name, old, lower_expression(ctx, stmt.value))
             if not (isinstance(result, Array) and result == old):
-                _store_attribute(ctx, target, base, attr, result)
+                store_attribute(ctx, target, base, attr, result)
     return True
 
 
@@ -424,7 +382,8 @@ def _in_place(ctx: Lowering, name: str, old: Operand, value: Operand) -> Operand
 
 
 def _ufunc_in_place(ctx: Lowering, name: str, target: Array, value: Operand) -> Operand:
-    return apply_ufunc(ctx.build, name, (target, value), out=target)
+    called, operands = operator_ufunc(name, target, value)
+    return apply_ufunc(ctx.build, called, operands, out=target)
 
 
 def _augment_item(ctx: Lowering, name: str, base: Operand, key: Operand, value: ast.expr) -> None:
@@ -444,15 +403,17 @@ def _augment_item(ctx: Lowering, name: str, base: Operand, key: Operand, value: 
         split_key(ctx, key, lambda k: _augment_array(ctx, name, base, k, value))
         return
     if isinstance(base, Flat):
-        result = binary(ctx, name, read_flat(ctx.build, base, key), lower_expression(ctx, value))
+        result = binary(ctx, name, read_flat(ctx.build, base, plain_key(ctx, key)), lower_expression(ctx, value))
         store_item(ctx, base, key, result)
         return
-    raise ctx.build.error("E140", "only elements of arrays can be changed in compiled code")
+    raise ctx.build.error(
+        "E140", "only elements of arrays and lists can be changed in compiled code", "use an array or a list"
+    )
 
 
 def _augment_array(ctx: Lowering, name: str, array: Array, key: Operand, value: ast.expr) -> Operand:
     try:
-        selected = select(ctx.build, array, key)
+        selected = select(ctx.build, array, plain_key(ctx, key))
     except PythonRaises as raised:
         return ctx.build.leave(raised.reason)
     match selected:
@@ -475,13 +436,14 @@ def _if(ctx: Lowering, node: ast.If, path: Path) -> bool:
     if isinstance(test, Const):
         number = 0 if test.value else 1
         return lower_block(ctx, node.body if test.value else node.orelse, (*path, number))
-    return lower_if_arms(
-        ctx,
-        test,
-        lambda: lower_block(ctx, node.body, (*path, 0)),
-        lambda: lower_block(ctx, node.orelse, (*path, 1)),
-        ctx.activation.after[path],
-    )
+    with ctx.at(node):
+        return lower_if_arms(
+            ctx,
+            test,
+            lambda: lower_block(ctx, node.body, (*path, 0)),
+            lambda: lower_block(ctx, node.orelse, (*path, 1)),
+            ctx.activation.after[path],
+        )
 
 
 def lower_if_arms(ctx: Lowering, test: Expr, then: Callable[[], bool], orelse: Callable[[], bool], live: Names) -> bool:

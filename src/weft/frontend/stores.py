@@ -7,17 +7,18 @@ import numpy as np
 from weft.frontend.branches import split
 from weft.frontend.context import Lowering
 from weft.frontend.heap import resolved
+from weft.frontend.keys import plain_key
 from weft.ir.dtypes import NP_BOOL, DType
 from weft.ir.exprs import Expr, const, const_index, op
 from weft.ir.nodes import View
 from weft.numpy_rules.arguments import PythonRaises
 from weft.numpy_rules.arrays import as_data, from_nested
-from weft.numpy_rules.elementwise import apply_ufunc, cast, guard_fits, narrowed, refuse_readonly, store
+from weft.numpy_rules.elementwise import apply_ufunc, cast, guard_fits, narrowed, operator_ufunc, refuse_readonly, store
 from weft.numpy_rules.flat import write_flat
-from weft.numpy_rules.gathering import read_selected, write_selected
+from weft.numpy_rules.gathering import chosen_alike, read_selected, write_selected
 from weft.numpy_rules.indexing import drop_axis
-from weft.numpy_rules.selections import Basic, Masked, Selected, Selection, select
-from weft.numpy_rules.values import Array, Flat, Never, Operand, Scalar, Tuple
+from weft.numpy_rules.selections import Basic, Selected, Selection, select
+from weft.numpy_rules.values import Array, Flat, Masked, Never, Operand, Scalar, Tuple
 from weft.support.errors import CompileError
 
 ZERO, ONE = const_index(0), const_index(1)
@@ -25,13 +26,17 @@ ZERO, ONE = const_index(0), const_index(1)
 
 def store_item(ctx: Lowering, owner: Operand, key: Operand, value: Operand) -> Operand:
     """`owner[key] = value`."""
-    key, value = resolved(ctx, key), resolved(ctx, value)
+    key, value = plain_key(ctx, key), resolved(ctx, value)
     if isinstance(owner, Never) or isinstance(value, Never):
         return Never()
     if isinstance(owner, Flat):
         return split(ctx, value, lambda item: write_flat(ctx.build, owner, key, item))
     if not isinstance(owner, Array):
-        raise ctx.build.error("E140", "only elements of arrays can be assigned in compiled code")
+        if isinstance(owner, Tuple) and not owner.is_list:
+            return ctx.build.leave("a tuple does not support item assignment")
+        raise ctx.build.error(
+            "E140", "only elements of arrays and lists can be assigned in compiled code", "use an array or a list"
+        )
     try:
         selected = select(ctx.build, owner, key)
     except PythonRaises as raised:
@@ -98,11 +103,16 @@ def augment_selected(ctx: Lowering, name: str, selected: Masked | Selection, val
     build, array = ctx.build, selected.array
     if isinstance(value, Never):
         return value
+    if name == "matmul":
+        raise build.error("E137", "'@=' is not compiled for elements chosen by arrays", "write a[idx] = a[idx] @ b")
     try:
-        if isinstance(selected, Masked) and isinstance(value, Scalar):
-            return apply_ufunc(build, name, (array, value), out=array, where=selected.mask)
+        source = chosen_alike(build, selected, value)
+        if isinstance(selected, Masked) and (isinstance(value, Scalar) or source is not None):
+            called, operands = operator_ufunc(name, array, value if source is None else source.array)
+            return apply_ufunc(build, called, operands, out=selected)
         old = read_selected(build, selected)
-        result = apply_ufunc(build, name, (old, as_data(build, value)))
+        called, operands = operator_ufunc(name, old, as_data(build, value))
+        result = apply_ufunc(build, called, operands)
         if isinstance(result, Never):
             return result
         assert isinstance(old, Array)
@@ -110,7 +120,7 @@ def augment_selected(ctx: Lowering, name: str, selected: Masked | Selection, val
             return build.leave("non-broadcastable output operand")
         if not np.can_cast(result.dtype.numpy, array.dtype.numpy, "same_kind"):
             return build.leave("the result cannot be cast to the elements")
-        write_selected(build, selected, result)
+        write_selected(build, selected, result, called)
     except PythonRaises as raised:
         return build.leave(raised.reason)
     return value
@@ -139,7 +149,21 @@ def _guard_conversion(ctx: Lowering, value: Scalar, target: DType) -> bool:
         return False
     if value.type.dtype.kind == "f" and target.kind in "iu":
         _guard_range(ctx, value.expr, target)
+    if not value.type.python and value.type.dtype.kind in "iu" and target.kind == "i":
+        _guard_whole(ctx, value.expr, target)
     return True
+
+
+def _guard_whole(ctx: Lowering, expr: Expr, target: DType) -> None:
+    """NumPy's integers must fit signed types, as Python's must; in unsigned ones they wrap."""
+    low, high = expr.type.dtype.bounds
+    least, most = target.bounds
+    if low < least:
+        floor = op("greater_equal", (expr, const(least, expr.type)), NP_BOOL)
+        ctx.build.guard(floor, "integer out of bounds for the array's type")
+    if high > most:
+        ceiling = op("less_equal", (expr, const(most, expr.type)), NP_BOOL)
+        ctx.build.guard(ceiling, "integer out of bounds for the array's type")
 
 
 def _guard_range(ctx: Lowering, expr: Expr, target: DType) -> None:

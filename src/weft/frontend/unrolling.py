@@ -125,7 +125,8 @@ def _run_once(
 
     build.use_site()
     names = carried_names(ctx, node, path)
-    frame = lower_carried(ctx, names, body, make, live=live, whole=whole, flag=flag, once=True)
+    kind = LoopFrame({}, ctx.activation, flag=flag, whole=whole, live=live, once=True)
+    frame = lower_carried(ctx, names, body, make, kind)
     for name in stored_names(node) - set(names):
         ctx.env.pop(name, None)
     return bool(frame.breaks)

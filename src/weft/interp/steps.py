@@ -241,7 +241,8 @@ def _compile_reduce(node: Reduce, program: Program) -> Step:
             return np.full(shape, initial(env) if initial else 0, dtype)
         if node.op in ("argmin", "argmax"):
             return _arg_extreme(node, x).reshape(shape).astype(dtype)
-        result = getattr(np, node.op).reduce(x.astype(dtype), axis=node.axes, keepdims=keepdims)
+        own = {"dtype": dtype} if node.op in ("add", "multiply") else {}  # NumPy would widen small integers
+        result = getattr(np, node.op).reduce(x.astype(dtype), axis=node.axes, keepdims=keepdims, **own)
         return env[NOISE].reduction(node.op, result, x, node.axes) if NOISE in env else result
 
     if isinstance(source, View):

@@ -4,7 +4,7 @@ in:   the function and its arguments as `Probe`s: types, symbolic extents, objec
 out:  the `Answer`: the result as nested tuples of arrays and numbers with their types; each extent as a function of the
       arguments, where that can be seen
 
-    solve(f8[n, k], f8[m])  ->  f8[n]       n, k, m = 5, 7, 11 raise, so do two equal ones; 5, 5, 5 do not
+    solve(f8[n, k], f8[m])  ->  f8[n]       n, k, m = 5, 7, 9 raise, so do two equal ones; 5, 5, 5 do not
 
 The arguments get as many different extents as NumPy accepts. An extent of the result that is that of an argument, with
 these numbers and with others, is taken to be the same. All that is learned here is an assumption: it is checked
@@ -24,8 +24,8 @@ from weft.ir.exprs import Index, const_index
 from weft.support.numpy_calls import NUMPY_ERRORS, flatten
 
 _AnyArray: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
-_EXTENTS = ((11, 13, 17, 19, 23, 29), (34, 31, 27, 22, 18, 14))  # the larger one becomes the smaller one
-_INTS = ((2, 5, 8), (4, 9, 3))  # below all extents, so that they may be indices
+_EXTENTS = ((5, 7, 9, 10, 12, 14), (14, 12, 10, 9, 7, 5))  # the larger one becomes the smaller one
+_INTS = ((2, 3, 4), (4, 2, 3))  # below all extents, so that they may be indices
 _SMALL = (3, 2, 1)  # what np.cross and the like take
 _TAKEN = 8  # a known extent up to here is what it is
 
@@ -55,10 +55,11 @@ class Known:
 
 @dataclass(frozen=True, slots=True)
 class Several:
-    """A tuple or list."""
+    """A tuple or list; with a class, what that gives when it is called with the items."""
 
     items: tuple[Probe, ...]
-    is_list: bool
+    is_list: bool = False
+    cls: type | None = None
 
 
 Probe: TypeAlias = ArrayProbe | IntProbe | Known | Several
@@ -217,8 +218,10 @@ def _example(probe: Probe, sizes: _Sizes) -> Any:
             return sizes[value]
         case Known(value=value):
             return value
-        case Several(items=items, is_list=is_list):
+        case Several(items=items, is_list=is_list, cls=cls):
             values = [_example(item, sizes) for item in items]
+            if cls is not None:
+                return cls(*values)
             return values if is_list else tuple(values)
 
 

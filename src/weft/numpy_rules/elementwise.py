@@ -19,10 +19,10 @@ import numpy as np
 from weft.ir.dtypes import NP_BOOL, DType, ScalarType, dtype_of
 from weft.ir.exprs import Const, Expr, Index, Value, const, const_index, index, op
 from weft.ir.nodes import Elementwise, Reduce, View
-from weft.ir.ops import OPS
+from weft.ir.ops import OPS, narrows
 from weft.numpy_rules.builder import Builder
 from weft.numpy_rules.memory_order import OrderRule, iteration_order
-from weft.numpy_rules.values import Array, Never, Operand, Scalar
+from weft.numpy_rules.values import Array, Masked, Never, Operand, Scalar
 
 # Python's bool is not weak: it counts as NumPy's.
 _PYTHON_TYPES: dict[DType, type | np.dtype[Any]] = {
@@ -38,13 +38,12 @@ def apply_ufunc(
     name: str,
     operands: Sequence[Operand],
     *,
-    out: Array | None = None,
+    out: Array | Masked | None = None,
     dtype: DType | None = None,
     operator: bool = False,
-    where: Array | None = None,
     words: str = "",
 ) -> Operand:
-    """`np.name(*operands, out=out, dtype=dtype, where=where)`; `where` is a mask, and needs an `out`.
+    """`np.name(*operands, out=out, dtype=dtype)`; with `where` too, if `out` is masked.
 
     `words` is what warnings call it, where that is not its name.
     """
@@ -64,7 +63,7 @@ def apply_ufunc(
             return Never()
     if out is None and all(isinstance(part, Scalar) or part.rank == 0 for part in parts):
         return _scalar(build, name, parts, loop, words or name, lone=operator and _is_scalar_math(parts))
-    return _array(build, name, parts, loop, out, words or name, where)
+    return _array(build, name, parts, loop, out, words or name)
 
 
 def _is_scalar_math(parts: Sequence[Scalar | Array]) -> bool:
@@ -81,6 +80,19 @@ def _is_scalar_math(parts: Sequence[Scalar | Array]) -> bool:
     if len(own) == 2:
         return np.promote_types(own[0].numpy, own[1].numpy) in (own[0].numpy, own[1].numpy)
     return all(_KINDS.index(type_.dtype.kind) <= _KINDS.index(own[0].kind) for type_ in scalars if type_.python)
+
+
+def operator_ufunc(name: str, left: Operand, right: Operand) -> tuple[str, tuple[Operand, ...]]:
+    """The ufunc that an operator of arrays calls: `a ** 2` and the like take fast paths, which give other bits."""
+    if name != "power" or not isinstance(left, Array) or not isinstance(right, Scalar) or not right.type.python:
+        return name, (left, right)
+    literal = right.expr.value if isinstance(right.expr, Const) else getattr(right.expr, "constant", None)
+    fast = {2: "square", 1: "positive", -1: "reciprocal", 0.5: "sqrt"}
+    if isinstance(literal, int | float) and literal in fast and left.dtype.kind in "fc":
+        return fast[literal], (left,)
+    if literal == 2 and isinstance(literal, int) and left.dtype.kind in "iu":
+        return "square", (left,)
+    return name, (left, right)
 
 
 @lru_cache(maxsize=1024)
@@ -187,7 +199,7 @@ def narrowed(build: Builder, expr: Expr, dtype: DType) -> Expr:
     In any other type it stays as it is.
     """
     source = expr.type.dtype
-    if source.kind not in "fc" or dtype.kind not in "fc" or dtype.itemsize >= source.itemsize:
+    if not narrows(source, dtype):
         return expr
     made = cast(expr, dtype)
     if isinstance(made, Const) and isinstance(expr, Const) and np.isfinite(made.value) == np.isfinite(expr.value):
@@ -252,22 +264,23 @@ def _array(
     name: str,
     parts: Sequence[Scalar | Array],
     loop: Sequence[DType],
-    out: Array | None,
+    out: Array | Masked | None,
     words: str,
-    where: Array | None = None,
 ) -> Operand:
     """An array operation."""
+    masks: list[Array] = []
+    if isinstance(out, Masked):
+        masks, out = [out.mask], out.array
     parts = [
         Scalar(narrowed(build, part.expr, target)) if isinstance(part, Scalar) else part
         for part, target in zip(parts, loop, strict=False)
     ]
-    masks = [] if where is None else [where]
     shape = broadcast_shapes(build, [part.shape for part in (*parts, *masks) if isinstance(part, Array)])
     warn = build.warn_site(words) if may_warn(name, loop) else -1
 
     def body(args: Sequence[Expr]) -> Expr:
         casted = [cast(arg, target) for arg, target in zip(args[: len(parts)], loop, strict=False)]
-        if where is not None:
+        if masks:
             casted = [_where_true(name, args[-1], arg) for arg in casted]
         return operation(name, casted, loop[-1])
 
@@ -279,10 +292,10 @@ def _array(
         return build.leave("non-broadcastable output operand")
     broadcast_to(build, View("", shape, ()), out.shape)
     result = map_elements(build, (*parts, *masks), out.shape, loop[-1], body, name=name, warn=warn)
-    if where is None:
-        store(build, out, result, words)
+    if masks:
+        store_where(build, out, masks[0], result, words)
     else:
-        store_where(build, out, where, result)
+        store(build, out, result, words)
     return out
 
 
@@ -412,12 +425,12 @@ def store(build: Builder, target: Array, value: Scalar | Array, words: str = "ca
     build.emit(node)
 
 
-def store_where(build: Builder, target: Array, mask: Array, value: Scalar | Array) -> None:
+def store_where(build: Builder, target: Array, mask: Array, value: Scalar | Array, words: str = "cast") -> None:
     """`target[mask] = value[mask]` with the mask and the value broadcast to the target."""
     refuse_readonly(build, target)
     build.use_site()  # a later pass may need memory here
     old, chosen = build.value("x", ScalarType(target.dtype)), build.value("m", NP_BOOL)
-    plain = _assignment(build, target, value)
+    plain = _assignment(build, target, value, words)
     node = replace(
         plain,
         inputs=(*plain.inputs, (old, target.view), (chosen, broadcast_to(build, mask.view, target.shape))),
@@ -433,9 +446,9 @@ def refuse_readonly(build: Builder, target: Array) -> None:
         raise build.error("E139", "this view is read-only", "take a copy of it first")
 
 
-def initialise(build: Builder, target: Array, value: Scalar | Array) -> None:
+def initialise(build: Builder, target: Array, value: Scalar | Array, words: str = "cast") -> None:
     """The same for a view of an array that was made in this very statement, so that nobody can see the write."""
-    build.emit(_assignment(build, target, value))
+    build.emit(_assignment(build, target, value, words))
 
 
 def _assignment(build: Builder, target: Array, value: Scalar | Array, words: str = "cast") -> Elementwise:
@@ -452,15 +465,15 @@ def _assignment(build: Builder, target: Array, value: Scalar | Array, words: str
         params=coordinates(build, target.shape),
         inputs=inputs,
         expr=expr,
-        warn=build.warn_site(words) if isinstance(value, Array) and _cast_warns(value.dtype, target.dtype) else -1,
+        warn=build.warn_site(words) if isinstance(value, Array) and cast_warns(value.dtype, target.dtype) else -1,
         id=build.new_id(),
         span=build.span,
     )
 
 
-def _cast_warns(source: DType, target: DType) -> bool:
-    narrowing = source.kind in "fc" and target.kind in "fc" and target.itemsize < source.itemsize
-    return narrowing or (source.kind in "fc" and target.kind in "iu")
+def cast_warns(source: DType, target: DType) -> bool:
+    """Whether a cast can give a RuntimeWarning."""
+    return narrows(source, target) or (source.kind in "fc" and target.kind in "iu")
 
 
 def fill(build: Builder, shape: tuple[Index, ...], dtype: DType, value: Expr, name: str = "t") -> Array:

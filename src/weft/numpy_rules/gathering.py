@@ -13,17 +13,28 @@ from collections.abc import Callable, Sequence
 
 from weft.ir.dtypes import ScalarType
 from weft.ir.exprs import Expr, Index, const_index, index
-from weft.ir.nodes import Alloc, Layout, Map, Storage, Tasklet, View
+from weft.ir.nodes import Alloc, Layout, Map, Storage, Tasklet, View, full_view
 from weft.numpy_rules.arguments import PythonRaises
-from weft.numpy_rules.arrays import convert_array, copy_array, empty_array, generate, read_scalar, steady
+from weft.numpy_rules.arrays import copy_array, empty_array, generate, read_scalar, steady
 from weft.numpy_rules.builder import Builder
-from weft.numpy_rules.elementwise import broadcast_to, cast, coordinates, permute, refuse_readonly, store_where
+from weft.numpy_rules.elementwise import (
+    broadcast_to,
+    cast,
+    cast_warns,
+    coordinates,
+    initialise,
+    narrowed,
+    new_array,
+    permute,
+    refuse_readonly,
+    store_where,
+)
 from weft.numpy_rules.indexing import drop_axis
 from weft.numpy_rules.masks import count_true, elements_where, put_where
 from weft.numpy_rules.memory_order import copied_order, iteration_order
 from weft.numpy_rules.reshaping import product
-from weft.numpy_rules.selections import Basic, Masked, Pick, Selected, Selection, positions_at, select
-from weft.numpy_rules.values import Array, Operand, Scalar
+from weft.numpy_rules.selections import Basic, Pick, Selected, Selection, positions_at, select
+from weft.numpy_rules.values import Array, Masked, Operand, Scalar
 from weft.numpy_rules.walking import Point, for_each
 
 ZERO, ONE = const_index(0), const_index(1)
@@ -98,20 +109,41 @@ def _new_result(build: Builder, selection: Selection) -> Array:
 # ---- writing --------------------------------------------------------------------------------------------------------
 
 
-def write_selected(build: Builder, selected: Masked | Selection, value: Array | Scalar) -> None:
-    """`array[key] = value`, cast as NumPy does in a store."""
+def write_selected(build: Builder, selected: Masked | Selection, value: Array | Scalar, words: str = "cast") -> None:
+    """`array[key] = value`, cast as NumPy does in a store; `words`: what warnings of the cast are about."""
     array = selected.array
     refuse_readonly(build, array)
+    source = chosen_alike(build, selected, value)
+    if source is not None and not cast_warns(source.array.dtype, array.dtype):
+        store_where(build, array, source.mask, source.array)
+        return
     if isinstance(value, Array):
-        value = convert_array(build, value, array.dtype)
+        if value.dtype is not array.dtype:
+            converted = new_array(build, value.shape, array.dtype, "x", [value.view], copied_order)
+            initialise(build, converted, value, words)
+            value = converted
         if value.rank == 0:
             value = read_scalar(build, value)
     if isinstance(value, Scalar):
-        value = Scalar(steady(build, cast(value.expr, array.dtype)))
+        value = Scalar(steady(build, cast(narrowed(build, value.expr, array.dtype), array.dtype)))
     if isinstance(selected, Masked):
         _write_masked(build, selected, value)
     else:
         scatter(build, selected, value)
+
+
+def chosen_alike(build: Builder, selected: Selected, value: Operand) -> Masked | None:
+    """What a value was chosen from in this statement, if by the mask it is now written through: `a[m] = b[m]`.
+
+    Then there is no need to collect its elements: each goes where it comes from.
+    """
+    if not isinstance(selected, Masked) or not isinstance(value, Array):
+        return None
+    name = value.view.container
+    source = build.ledger.chosen.get(name)
+    if source is None or source.mask != selected.mask or value.view != full_view(build.container(name)):
+        return None
+    return source if _is_new(build, name) else None
 
 
 def _write_masked(build: Builder, selected: Masked, value: Array | Scalar) -> None:

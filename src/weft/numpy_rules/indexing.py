@@ -132,14 +132,12 @@ def _apply(build: Builder, view: View, axis: int, item: Operand | None) -> View:
             assert position is not None
             return drop_axis(view, axis, wrap_index(build, build.bounded(position), view.shape[axis]))
         case Scalar() if item.type.dtype.kind == "b":
-            raise build.error("E221", "a bool as an index is not compiled", "use an if statement")
+            raise build.error("E221", "a bool as an index is not compiled here", "use an if statement")
         case Scalar():
             build.leave("only integers, slices, ellipsis, newaxis and arrays are valid indices")
             return drop_axis(view, axis, ZERO)
         case _:
-            raise build.error(
-                "E220", "indexing with arrays or lists is not compiled yet", "write the loop over the indices"
-            )
+            raise build.error("E220", "this kind of index is not compiled", "use numbers, slices or arrays")
 
 
 def wrap_index(build: Builder, position: Index, extent: Index) -> Index:

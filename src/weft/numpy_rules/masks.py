@@ -14,7 +14,7 @@ from weft.ir.nodes import Reduce, Tasklet
 from weft.numpy_rules.arrays import bool_expr, map_array, write_fresh
 from weft.numpy_rules.builder import Builder
 from weft.numpy_rules.elementwise import cast
-from weft.numpy_rules.values import Array
+from weft.numpy_rules.values import Array, Masked
 from weft.numpy_rules.walking import Point, for_each_where
 from weft.support.abi import MAX_EXTENT
 
@@ -64,6 +64,7 @@ def elements_where(build: Builder, array: Array, mask: Array) -> Array:
         write_fresh(build, [(target.view.at((at,)), build.read(array.view, point, array.dtype))])
 
     for_each_where(build, mask.shape, lambda point: build.read(mask.view, point, DType.BOOL, "m"), take)
+    build.ledger.chosen[target.view.container] = Masked(array, mask)
     return target
 
 

@@ -34,9 +34,9 @@ from weft.numpy_rules.masks import count_true, mask_of
 from weft.numpy_rules.picking import along_axis, fitted_positions
 from weft.numpy_rules.registry import numpy_rule
 from weft.numpy_rules.reshaping import flat_array, is_contiguous, product, reshape_view
-from weft.numpy_rules.selections import Basic, Masked, Pick, Selection, as_selection, positions_from, select
+from weft.numpy_rules.selections import Basic, Pick, Selection, as_selection, positions_from, select
 from weft.numpy_rules.ufuncs import ufunc_name
-from weft.numpy_rules.values import Array, Operand, Scalar, Static, Tuple
+from weft.numpy_rules.values import Array, Masked, Operand, Scalar, Static, Tuple
 from weft.support.abi import MAX_EXTENT
 
 ZERO, ONE = const_index(0), const_index(1)

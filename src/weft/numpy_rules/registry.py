@@ -42,6 +42,7 @@ _FAMILIES = (
     "array_attributes",
     "creation",
     "diagonals",
+    "einsum",
     "joining",
     "math_functions",
     "moments",

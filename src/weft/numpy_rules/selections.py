@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from weft.ir.dtypes import NP_BOOL, PY_INT, DType, ScalarType
 from weft.ir.exprs import Expr, Index, Value, const, const_index, index, op
@@ -34,7 +35,7 @@ from weft.numpy_rules.indexing import (
 )
 from weft.numpy_rules.masks import positions_of
 from weft.numpy_rules.scalars import as_index
-from weft.numpy_rules.values import Array, Operand, Scalar, Slice, Tuple
+from weft.numpy_rules.values import Array, Masked, Operand, Scalar, Slice, Static, Tuple
 from weft.support.abi import MAX_EXTENT
 
 ZERO, ONE = const_index(0), const_index(1)
@@ -87,14 +88,6 @@ class Selection:
 
 
 @dataclass(frozen=True, slots=True)
-class Masked:
-    """The elements of an array where a mask of its shape is true."""
-
-    array: Array
-    mask: Array
-
-
-@dataclass(frozen=True, slots=True)
 class Basic:
     """A view, by numbers, slices and new axes. `scalar`: one element; `copies`: an index is an array of no axes."""
 
@@ -125,6 +118,9 @@ def select(build: Builder, array: Array, key: Operand) -> Selected:
 def _index(build: Builder, item: Operand) -> Operand:
     """An item between the brackets: sequences become arrays, numbers are numbers."""
     item = number(build, item)
+    cut: Any = item.value if isinstance(item, Static) else None
+    if type(cut) is slice:
+        return Slice(*(number(build, Static(part)) for part in (cut.start, cut.stop, cut.step)))
     return positions_from(build, item) if isinstance(item, Tuple) else item
 
 

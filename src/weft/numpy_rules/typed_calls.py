@@ -39,7 +39,7 @@ from weft.numpy_rules.call_probes import (
 )
 from weft.numpy_rules.elementwise import permute
 from weft.numpy_rules.memory_order import copied_order
-from weft.numpy_rules.values import Array, Operand, Scalar, Static, Tuple
+from weft.numpy_rules.values import Array, Operand, Scalar, Slice, Static, Tuple
 from weft.support.numpy_calls import resolve
 
 # Parameters on whose value the types of the result depend.
@@ -142,6 +142,10 @@ def _converted(build: Builder, operand: Operand) -> tuple[Bundle, Probe]:
         case Tuple(items=items, is_list=is_list, cls=None):
             pairs = [_converted(build, item) for item in items]
             return Pack(tuple(b for b, _ in pairs), is_list), Several(tuple(p for _, p in pairs), is_list)
+        case Slice(start=start, stop=stop, step=step):
+            pairs = [_converted(build, part) for part in (start, stop, step)]
+            made = Pack(tuple(b for b, _ in pairs), cls=_constant(build, slice).index)
+            return made, Several(tuple(p for _, p in pairs), cls=slice)
         case Static(value=value):
             return _static(build, value)
         case _:

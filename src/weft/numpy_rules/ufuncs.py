@@ -44,7 +44,7 @@ from weft.numpy_rules.indexing import insert_axis
 from weft.numpy_rules.picking import lower_nonzero
 from weft.numpy_rules.reductions import accumulate, reduce_with
 from weft.numpy_rules.registry import Rule, numpy_rule
-from weft.numpy_rules.values import Array, Operand, Scalar, Static, Tuple
+from weft.numpy_rules.values import Array, Masked, Operand, Scalar, Static, Tuple
 
 UFUNCS = tuple(name for name in OPS if isinstance(getattr(np, name, None), np.ufunc))
 """The ufuncs Weft compiles."""
@@ -68,7 +68,8 @@ def _call(
     target, mask = _out(build, out), where_mask(build, where)
     if mask is not None and (target is None or target.rank == 0):
         raise build.error("E217", "'where' is compiled only with an array as 'out'", "give the array for the results")
-    return apply_ufunc(build, name, parts, out=target, dtype=static_dtype(build, dtype), where=mask)
+    into = target if mask is None or target is None else Masked(target, mask)
+    return apply_ufunc(build, name, parts, out=into, dtype=static_dtype(build, dtype))
 
 
 def _unary_rule(name: str) -> Rule:

@@ -50,6 +50,14 @@ class Array:
         return self.view.rank
 
 
+@dataclass(frozen=True, slots=True)
+class Masked:
+    """The elements of an array where a mask, of its shape or broadcast to it, is true."""
+
+    array: Array
+    mask: Array
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Static:
     """A Python object known at compile time; `slot` where it came in through one."""

@@ -17,6 +17,7 @@ from weft.analysis.facts import Facts
 from weft.ir.dtypes import ScalarType
 from weft.ir.exprs import Index, Value, index
 from weft.ir.nodes import Alloc, Map, Memlet, Node, Region, Tasklet
+from weft.ir.traverse import values_defined_in
 from weft.passes.base import Bench
 
 
@@ -67,7 +68,7 @@ def _with_copies(node: Node, copies: dict[tuple[str, tuple[Index, ...]], Memlet]
 def _copy(key: tuple[str, tuple[Index, ...]], node: Map, site: int, bench: Bench) -> tuple[list[Node], Memlet] | None:
     container, position = key
     used = frozenset[Value]().union(*(coordinate.values for coordinate in position))
-    inside = {value for inner in node.body.nodes if isinstance(inner, Tasklet) for value, _ in inner.reads}
+    inside = frozenset[Value]().union(*(values_defined_in(inner) for inner in node.body.nodes))
     chosen = [number for number, param in enumerate(node.params) if param in used]
     if len(chosen) >= len(node.params) or used & inside or site < 0:
         return None

@@ -33,6 +33,7 @@ NOT_COMPILED = (
     "not compiled: "  # in the reason of an exit through which a statement we do not compile is left to Python
 )
 MAX_RANK = 16  # arrays of higher rank go to Python
+MAX_NESTING = 8  # lists in lists beyond this go to Python
 MAX_EXTENT = 1 << 40  # a longer axis goes to Python: index arithmetic below this bound cannot overflow
 
 

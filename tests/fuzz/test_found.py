@@ -1,0 +1,101 @@
+"""Programs the fuzzer found, made small: each differed from Python once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.end_to_end.table import Row, Table
+
+FOUND = Table()
+
+
+@FOUND.parametrize()
+def test_found(row: Row) -> None:
+    row.check()
+
+
+@FOUND.add(lambda: (np.int64(1), np.uint64(0)), lambda: (np.uint8(1), np.int8(0)), lambda: (np.int64(1), np.int32(0)))
+def scalars_with_a_third_common_type_warn_as_arrays(x, y):
+    return x // y
+
+
+@FOUND.add(lambda: (np.int32(1), 0.0), lambda: (np.float32(1), 0.0), lambda: (np.bool_(True), np.int16(0)))
+def numbers_too_wide_for_a_scalar_warn_as_arrays(x, y):
+    return x // y
+
+
+@FOUND.add(lambda: (np.zeros(2, np.float32), np.array([1e300, 1.0])))
+def a_ufunc_casts_under_its_own_name(a, b):
+    np.add(b, 1, out=a)
+    a += b
+
+
+@FOUND.add(lambda: (np.ones(2, np.float32), 1e308), lambda: (np.float32(3), 1e308), lambda: (np.ones(2), 1e308))
+def a_python_float_too_large_warns_of_a_cast(a, x):
+    return a + x, a < x, np.maximum(a, x), np.where(a > 0, a, x)
+
+
+@FOUND.add(lambda: (np.zeros(3, np.float32), 1e308), lambda: (np.zeros(3, np.float32), np.float64(1e308)))
+def a_number_too_large_to_store_warns_of_a_cast(a, x):
+    a[0] = x
+    a[1:] = x
+
+
+@FOUND.add(
+    lambda: (np.array([0.0, 1.0]), np.array([0.0, 1.0])),
+    lambda: (np.array([0, 1]), np.array([0, 1])),
+    lambda: (np.float64(0.0), np.float64(0.0)),
+    lambda: (np.int64(3), np.int64(0)),
+    lambda: (3, np.array([0.0, 1.0])),
+)
+def divmod_warns_under_its_own_name(x, y):
+    return divmod(x, y)
+
+
+@FOUND.add(lambda: (np.zeros(2, np.complex64), np.array([1e300, 1.0])))
+def floats_stored_in_smaller_complex_numbers_warn(a, b):
+    a[...] = b
+
+
+@FOUND.add(
+    lambda: (np.zeros(2, np.int32), np.array([3, 2**40])),
+    lambda: (np.zeros(2, np.int32), np.array([3, -4])),
+    lambda: (np.zeros(2, np.uint8), np.array([3, -4])),
+    lambda: (np.zeros(2, np.int64), np.array([3, 2**63 + 1], np.uint64)),
+)
+def integers_of_numpy_must_fit_signed_types(a, b):
+    for i in range(len(a)):
+        a[i] = b[i]
+        a[i] += b[i]
+    a[:] = b[0]
+
+
+@FOUND.add(lambda: (np.arange(8.0).reshape(4, 2)[:, ::-1],))
+def a_gather_from_what_is_swapped_with_it(b):
+    v = b
+    w = b
+    for _ in range(3):
+        w = v[np.arange(1)]
+        v, w = w, v
+    return v, w
+
+
+# ---- still different ------------------------------------------------------------------------------------------------
+
+
+def ordered_complex_nans_warn(a):
+    """The flags of NumPy's comparisons of complex numbers are those of its compiler."""
+    return a < 2
+
+
+def logaddexp_of_nan_warns(a):
+    return np.logaddexp(a.real, 1.0)
+
+
+@pytest.mark.xfail(reason="not as in NumPy yet", strict=True)
+@pytest.mark.parametrize("function", [ordered_complex_nans_warn, logaddexp_of_nan_warns])
+def test_still_different(function: Any) -> None:
+    Row(function, (lambda: (np.array([1 + 1j, complex("nan"), 2]),),), 0.0, "native").check()
