@@ -308,6 +308,18 @@ def test_lists_and_dicts_are_checked_on_every_call() -> None:
     assert program.stats.variants == 2
 
 
+def first_of(items, v):
+    return v + items[0]
+
+
+def test_a_long_list_is_left_to_python_at_once() -> None:
+    program = weft.program(first_of)
+    for items in ([1.0] * 129, [2.0] * 200_000, [3, *range(500)]):
+        assert_same_outcome(run(program, (items, f8(3))), run(first_of, (items, f8(3))))
+    assert stats_of(program)["native_calls"] == 0
+    assert "more than 128 items" in program.stats.reasons[0]
+
+
 def test_a_global_list_that_changes() -> None:
     program = weft.program(global_list_dict_and_slice, fallback="error")
     assert_same_outcome(run(program, (f8(4),)), run(global_list_dict_and_slice, (f8(4),)))
