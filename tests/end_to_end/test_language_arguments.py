@@ -149,7 +149,7 @@ def making_a_named_tuple_with_a_new_of_its_own(v):
 
 @TABLE.add(lambda: (f8(2),), need="right")
 def wrong_fields_of_a_named_tuple(v):
-    return Point(v, z=1)
+    return Point(v, z=1)  # type: ignore[reportCallIssue]
 
 
 # ---------------------------------------------------------------- dataclasses
@@ -269,6 +269,21 @@ def changed_dict(d):
     return d.pop("v", None)
 
 
+def changes(items):
+    print(end="")
+    items[0] = 100.0
+    items.append(3.0)
+
+
+@TABLE.add(lambda: ([1.0, 2.0], {"x": 3}, f8(3)), need="right")
+def changed_in_between(items, d, v):
+    """What comes after a statement that runs in Python sees what it changed."""
+    w = v * 2
+    changes(items)
+    d["y"] = w + items[0]
+    return w + items[0] + len(items), d["y"] * 2, len(d)
+
+
 @TABLE.add(lambda: (f8(3),))
 def global_list_dict_and_slice(v):
     return v[WINDOW] * LIMITS[0] + SETTINGS["factor"] + LIMITS[1]
@@ -291,6 +306,18 @@ def test_lists_and_dicts_are_checked_on_every_call() -> None:
         lambda: ({"k": 3, "v": f8(5)},),
     )
     assert program.stats.variants == 2
+
+
+def first_of(items, v):
+    return v + items[0]
+
+
+def test_a_long_list_is_left_to_python_at_once() -> None:
+    program = weft.program(first_of)
+    for items in ([1.0] * 129, [2.0] * 200_000, [3, *range(500)]):
+        assert_same_outcome(run(program, (items, f8(3))), run(first_of, (items, f8(3))))
+    assert stats_of(program)["native_calls"] == 0
+    assert "more than 128 items" in program.stats.reasons[0]
 
 
 def test_a_global_list_that_changes() -> None:
@@ -570,7 +597,7 @@ def copy_that_the_object_makes(x):
 
 @TABLE.add(lambda: (HasPack(f8(3)),))
 def pack_of_an_object(x):
-    return np.from_dlpack(x) * 2
+    return np.from_dlpack(x) * 2  # type: ignore[reportOperatorIssue]
 
 
 @TABLE.add(lambda: (HasCopies(f8(3)),), lambda: (HasArray(f8(3)),), lambda: (HasPack(f8(3)),), need="right")
@@ -608,7 +635,7 @@ def locked():
 
 
 ODD = {
-    "MaskedArray": lambda: np.ma.MaskedArray([1.0, 2.0, 3.0], mask=[0, 1, 0]),
+    "MaskedArray": lambda: np.ma.MaskedArray([1.0, 2.0, 3.0], mask=[False, True, False]),
     "matrix": lambda: np.matrix([[1.0, 2.0], [3.0, 4.0]]),
     "recarray": lambda: np.rec.array([(1.0, 2)], dtype=[("x", "f8"), ("k", "i4")]),
     "Derived": lambda: f8(4).view(Derived),

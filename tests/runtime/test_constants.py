@@ -17,7 +17,7 @@ VALUES = [
     (), (1, (2.0, "x"), None), slice(None), slice(1, -2, 3), range(10), range(9, 0, -2), ...,
     np.dtype("f8"), np.dtype(">i2"), np.dtype("q"), np.dtype("l"), np.dtype("M8[ns]"), np.dtype("S5"), np.dtype(bool),
     np.float32(0.1), np.float64(0.1), np.float64(-0.0), np.int8(-5), np.uint64(2**64 - 1), np.bool_(True),
-    np.complex64(1 - 2j), np.datetime64("2020-01-02"),
+    np.complex64(1 - 2j), np.datetime64("2020-01-02"), ArgKind.ARRAY,
     np.float64, np.longlong, np.add, np.linalg.norm, np.ndarray.sum, np.random.default_rng, np, np.linalg,
     math, math.sin, len, int, KernelInfo, weft.support.abi,
 ]  # fmt: skip
@@ -59,7 +59,7 @@ globals()["replaced"] = local_function
 @pytest.mark.parametrize(
     "value",
     [
-        [], {}, object(), (1, [2]), ArgKind.ARRAY, "x".upper, iter(()),
+        [], {}, object(), (1, [2]), "x".upper, iter(()),
         local_function(), lambda: None, first_replaced,
         np.zeros(2), np.dtype([("x", "f8")]), np.dtype(object), np.zeros(1, [("x", "f8")])[0],
     ],

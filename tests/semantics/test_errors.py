@@ -80,7 +80,7 @@ def raising(k, a, b, m, n):
     elif k == 11:
         a[1] = [1, 2, 3][n]
     elif k == 12:
-        a[2] = undefined  # noqa: F821
+        a[2] = undefined  # type: ignore[reportUndefinedVariable]  # noqa: F821
     elif k == 13:
         x, y, z = b
         a[1] = x + y + z

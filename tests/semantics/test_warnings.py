@@ -88,7 +88,7 @@ class Log:
         self.lines.append(f"{kind} {flag}")
 
 
-def under(mode: str, function: Callable[..., Any], k: int) -> tuple[Any, list[str], str]:
+def under(mode: Any, function: Callable[..., Any], k: int) -> tuple[Any, list[str], str]:
     """The outcome of a call under a mode, with what was written and printed."""
     log, printed = Log(), io.StringIO()
     with np.errstate(all=mode, call=log), redirect_stdout(printed):
@@ -122,7 +122,8 @@ def test_modes_of_one_kind(single: str) -> None:
 def test_filters_that_raise() -> None:
     """A warning that is an exception stops the program where it stands."""
     program = weft.program(troubled, fallback="error")
-    for filters in (("error",), ("error", RuntimeWarning), ("ignore",), ("error", ArithmeticError), ("once",)):
+    every: tuple[Any, ...] = (("error",), ("error", RuntimeWarning), ("ignore",), ("error", ArithmeticError), ("once",))
+    for filters in every:
         for k in range(0, 17, 2):
             results = []
             for function in (troubled, program):
@@ -181,7 +182,7 @@ def test_warnings_of_loops() -> None:
 
 def discarded(a, b, flag):
     """What is computed and thrown away warns all the same; what is not computed does not."""
-    a / b
+    a / b  # type: ignore[reportUnusedExpression]
     if flag:
         np.sqrt(b - 1)
     return a * 2 if flag or (a / b).any() else None

@@ -17,7 +17,7 @@ from typing import Any, cast
 import numpy as np
 
 from weft.driver.options import Options
-from weft.support.abi import MAX_NESTING, pack_order
+from weft.support.abi import MAX_ITEMS, MAX_NESTING, pack_order
 
 VERSION = "0.1.0"
 
@@ -60,10 +60,10 @@ def type_key(value: Any, depth: int = 0) -> Any:
         return (kind.__module__, kind.__qualname__)
     if value is None or kind in (str, bytes):
         return (kind.__qualname__, value)
-    if isinstance(value, tuple | list) or kind is dict:
-        return _items_key(value, depth)
+    if isinstance(value, tuple | list | dict):
+        return _container_key(value, depth)
     if kind is slice or kind is range:
-        return (kind.__qualname__, type_key(value.start), type_key(value.stop), value.step)
+        return (kind.__qualname__, type_key(value.start), type_key(value.stop), repr(value.step))
     if isinstance(value, Enum):
         return ("enum", kind.__module__, kind.__qualname__, value.name)
     if isinstance(value, FunctionType):
@@ -73,7 +73,7 @@ def type_key(value: Any, depth: int = 0) -> Any:
     return ("object", kind.__module__, kind.__qualname__)
 
 
-def _array_key(value: np.ndarray[Any, Any]) -> Any:
+def _array_key(value: Any) -> Any:
     flags = value.flags
     layout = "C" if flags.c_contiguous else "F" if flags.f_contiguous else "S"
     ones = tuple(extent == 1 for extent in value.shape)
@@ -82,15 +82,15 @@ def _array_key(value: np.ndarray[Any, Any]) -> Any:
     return ("array", value.dtype.str, value.dtype.char, ones, layout, order_key, flags.aligned, flags.writeable)
 
 
-def _items_key(value: Any, depth: int) -> Any:
-    if depth > MAX_NESTING:  # perhaps one that holds itself
-        return ("too deep",)
+def _container_key(value: Any, depth: int) -> Any:
+    kind = cast("type[Any]", type(value))
+    name = (kind.__module__, kind.__qualname__)
+    if depth > MAX_NESTING or len(value) > MAX_ITEMS:  # perhaps one that holds itself; not compiled in any case
+        return (*name, "too large")
     if isinstance(value, dict):
         pairs = cast("dict[Any, Any]", value).items()
-        return ("dict", *((type_key(key), type_key(item, depth + 1)) for key, item in pairs))
-    kind = cast("type[Any]", type(value))
-    items = cast("Sequence[Any]", value)
-    return (kind.__module__, kind.__qualname__, *(type_key(item, depth + 1) for item in items))
+        return (*name, *((type_key(key), type_key(item, depth + 1)) for key, item in pairs))
+    return (*name, *(type_key(item, depth + 1) for item in value))
 
 
 def identity_key(values: Sequence[Any]) -> tuple[int, ...]:

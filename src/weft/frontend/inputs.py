@@ -36,7 +36,7 @@ from weft.numpy_rules.values import (
     Tuple,
     Unbound,
 )
-from weft.support.abi import MAX_EXTENT, MAX_NESTING, MAX_RANK, ArgKind, ArgSpec, Slot, SlotKind, pack_order
+from weft.support.abi import MAX_EXTENT, MAX_ITEMS, MAX_NESTING, MAX_RANK, ArgKind, ArgSpec, Slot, SlotKind, pack_order
 
 _PYTHON_SCALARS: dict[type, tuple[ArgKind, ScalarType]] = {
     bool: (ArgKind.PY_BOOL, PY_BOOL),
@@ -48,7 +48,6 @@ _STATIC_TYPES = (
     str, bytes, type(None), type, FunctionType, BuiltinFunctionType, ModuleType, np.dtype, np.ufunc, Enum,
     type(Ellipsis),
 )  # fmt: skip
-_MAX_ITEMS = 128  # of a tuple, list or dict: each is a slot, checked on every call
 _ARRAY_PROTOCOLS = ("__array__", "__array_interface__", "__array_struct__", "__dlpack__", "__array_ufunc__")
 TRUSTED_MODULES = ("numpy", "math", "cmath", "builtins", "operator", "scipy")
 
@@ -358,8 +357,8 @@ def _container_operand(inputs: Inputs, number: int, example: Any, name: str) -> 
         return _bounds_operand(inputs, number, example, name)
     if inputs.nesting(number) > MAX_NESTING:
         raise UnsupportedArgument(number, f"{name} stands in too many tuples, lists or dicts, or holds itself")
-    if len(example) > _MAX_ITEMS:
-        raise UnsupportedArgument(number, f"{name} is a {kind.__name__} of more than {_MAX_ITEMS} items")
+    if len(example) > MAX_ITEMS:
+        raise UnsupportedArgument(number, f"{name} is a {kind.__name__} of more than {MAX_ITEMS} items")
     if kind in (tuple, list) or named_fields(kind) is not None:
         return _sequence_operand(inputs, number, example, name)
     if kind is dict and all(type(key) is str for key in cast("dict[Any, Any]", example)):

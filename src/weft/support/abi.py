@@ -34,6 +34,7 @@ NOT_COMPILED = (
 )
 MAX_RANK = 16  # arrays of higher rank go to Python
 MAX_NESTING = 8  # lists in lists beyond this go to Python
+MAX_ITEMS = 128  # of a tuple, list or dict: each is a slot, checked on every call
 MAX_EXTENT = 1 << 40  # a longer axis goes to Python: index arithmetic below this bound cannot overflow
 
 
