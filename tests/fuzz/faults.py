@@ -23,7 +23,7 @@ from weft.ir.exprs import Op, const_index, op
 from weft.ir.nodes import Branch, Continue, Guard, Loop, Node, Program, Return, View
 from weft.numpy_rules import array_attributes, builder, elementwise, indexing, memory_order, reductions, ufuncs
 from weft.numpy_rules import arrays as array_rules
-from weft.passes import dead_code, expand_elementwise, hoist_allocs, inline_producers, loop_reductions
+from weft.passes import dead_code, hoist_allocs, inline_producers
 from weft.passes.base import Session, rewrite_nodes
 
 Fault = Callable[[], AbstractContextManager[Any]]
@@ -294,7 +294,7 @@ FAULTS: dict[str, Fault] = {
     "negative steps go forwards": instead(indexing, "_descending", _forwards),
     "vectors are broadcast along columns": instead(elementwise, "broadcast_to", _left_aligned),
     "square arrays are not transposed": instead(array_attributes, "permute", _untransposed),
-    "overlaps are not copied first": always(expand_elementwise, "_may_conflict", False),
+    "overlaps are not copied first": always(inline_producers, "conflicts", []),
     "loops are taken for independent": always(dependences.Legality, "carried", []),
     "maps are fused without a question": always(dependences.Legality, "elsewhere", []),
     "producers are inlined over writes": always(inline_producers._Inlining, "is_overwritten", False),
@@ -303,7 +303,6 @@ FAULTS: dict[str, Fault] = {
         "take",
         lambda old: lambda self, name, place, last: old(self, name, place, dict.fromkeys(last, -1)),
     ),
-    "a loop reduction forgets where it started": always(loop_reductions, "_starts_well", True),
     "ranges that count down end early": instead(iteration, "make_range", _one_less),
     "Python's ints overflow unseen": first_pass(_no_overflow),
     "swaps in loops are lost": first_pass(_no_swap),
