@@ -21,9 +21,9 @@ from weft.frontend import iteration
 from weft.ir.dtypes import PY_INT, DType
 from weft.ir.exprs import Op, const_index, op
 from weft.ir.nodes import Branch, Continue, Guard, Loop, Node, Program, Return, View
+from weft.numpy_rules import array_attributes, builder, elementwise, indexing, memory_order, reductions, ufuncs
 from weft.numpy_rules import arrays as array_rules
-from weft.numpy_rules import builder, elementwise, indexing, memory_order, reductions, shapes, ufuncs
-from weft.passes import dead_code, expand_elementwise, hoist_allocs, inline_producers, loop_reductions
+from weft.passes import dead_code, hoist_allocs, inline_producers
 from weft.passes.base import Session, rewrite_nodes
 
 Fault = Callable[[], AbstractContextManager[Any]]
@@ -70,22 +70,21 @@ def first_pass(rule: Callable[[Node], tuple[Node, ...] | None]) -> Fault:
 
 
 def _narrow(resolve: Any) -> Any:
-    """int32 with float32 gives float32."""
+    """float32 with anything gives float32."""
 
     def wrong(name: str, keys: tuple[Any, ...], dtype: Any) -> Any:
-        if set(keys) == {np.dtype(np.int32), np.dtype(np.float32)}:
-            keys = (np.dtype(np.float32),) * 2
-        return resolve(name, keys, dtype)
+        single = np.dtype(np.float32)
+        return resolve(name, (single,) * len(keys) if single in keys else keys, dtype)
 
     return wrong
 
 
 def _strong(type_key: Any) -> Any:
-    """A Python float counts as float64."""
+    """Python's numbers count as float64 and int64."""
 
     def wrong(operand: Any) -> Any:
         found = type_key(operand)
-        return np.dtype(np.float64) if found is float else found
+        return np.dtype(found) if found in (int, float) else found
 
     return wrong
 
@@ -280,22 +279,22 @@ FAULTS: dict[str, Fault] = {
     "integer division by zero is not reported": c_text("i", "check_division", "(b == 0) * WEFT_FP_DIVIDE", "0"),
     "warnings of division by zero are lost": instead(host, "warn_floating_point", _no_division),
     "warnings are given one line too far": instead(builder, "WarnSite", _next_line),
-    "int32 and float32 make float32": instead(elementwise, "resolve", _narrow),
-    "a Python float is strong": instead(elementwise, "type_key", _strong),
-    "subtraction swaps its operands": instead(elementwise, "_operation", _operands_swapped),
-    "<= is <": instead(elementwise, "_operation", _not_strict),
+    "float32 and anything make float32": instead(elementwise, "resolve", _narrow),
+    "Python's numbers are strong": instead(elementwise, "type_key", _strong),
+    "subtraction swaps its operands": instead(elementwise, "operation", _operands_swapped),
+    "<= is <": instead(elementwise, "operation", _not_strict),
     "np.where swaps its sides": instead(ufuncs, "op", _where_swapped),
     "sums keep the element type": instead(reductions, "_reduced_type", lambda _: lambda name, dtype: dtype.numpy),
     "keepdims is ignored": instead(reductions, "_finish", lambda old: lambda b, r, axes, keep: old(b, r, axes, False)),
-    "an empty product is zero": lambda: mock.patch.dict(reductions._IDENTITIES, {"multiply": 0}),
+    "an empty sum is one": lambda: mock.patch.dict(reductions._IDENTITIES, {"add": 1, "multiply": 0}),
     "argmax finds the last": instead(reduction_positions._Search, "order", _or_equal),
     "results are in C order": instead(memory_order, "_iterated", lambda _: lambda weights, rank: tuple(range(rank))),
     "negative indices are the first": instead(indexing, "wrap_index", _negative_is_first),
     "indices beyond the end start again": instead(indexing, "wrap_index", _starts_again),
     "negative steps go forwards": instead(indexing, "_descending", _forwards),
     "vectors are broadcast along columns": instead(elementwise, "broadcast_to", _left_aligned),
-    "square arrays are not transposed": instead(shapes, "permute", _untransposed),
-    "overlaps are not copied first": always(expand_elementwise, "_may_conflict", False),
+    "square arrays are not transposed": instead(array_attributes, "permute", _untransposed),
+    "overlaps are not copied first": always(inline_producers, "conflicts", []),
     "loops are taken for independent": always(dependences.Legality, "carried", []),
     "maps are fused without a question": always(dependences.Legality, "elsewhere", []),
     "producers are inlined over writes": always(inline_producers._Inlining, "is_overwritten", False),
@@ -304,7 +303,6 @@ FAULTS: dict[str, Fault] = {
         "take",
         lambda old: lambda self, name, place, last: old(self, name, place, dict.fromkeys(last, -1)),
     ),
-    "a loop reduction forgets where it started": always(loop_reductions, "_starts_well", True),
     "ranges that count down end early": instead(iteration, "make_range", _one_less),
     "Python's ints overflow unseen": first_pass(_no_overflow),
     "swaps in loops are lost": first_pass(_no_swap),
@@ -316,4 +314,4 @@ FAULTS: dict[str, Fault] = {
 }
 
 # Faults that few programs show: their tests take longer.
-SELDOM = frozenset[str]()
+SELDOM = frozenset(("swaps in loops are lost", "Python's ints overflow unseen"))

@@ -458,10 +458,10 @@ def _call(state: State) -> bool:
     if not inner.arrays():
         return False
     statements(inner, state.rng.randint(0, 2))
-    if any("return" in line for line in inner.lines):
+    if any("return" in line for line in inner.lines) or not inner.arrays():
         return False
     value = array(inner, combined_shape(inner), 2) if state.chance(0.6) else number(inner, 2)
-    if value is None or not inner.arrays():
+    if value is None:
         return False
     inner.write(f"return {value.text}")
     helper = f"helper{len(state.shared.helpers)}"
