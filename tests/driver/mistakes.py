@@ -1,7 +1,7 @@
 # ruff: noqa: F821, F841
 # pyright: basic, reportUndefinedVariable=false, reportAttributeAccessIssue=false, reportCallIssue=false
 # pyright: reportArgumentType=false, reportOptionalSubscript=false, reportIndexIssue=false, reportOperatorIssue=false
-# pyright: reportPossiblyUnbound=false, reportUnboundVariable=false, reportGeneralTypeIssues=false
+# pyright: reportPossiblyUnboundVariable=false, reportAssignmentType=false, reportUnboundVariable=false, reportGeneralTypeIssues=false
 """Typical mistakes, one function each, with the arguments it is called with."""
 
 from __future__ import annotations

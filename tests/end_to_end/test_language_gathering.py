@@ -1,3 +1,4 @@
+# pyright: reportArgumentType=false
 """Reading through arrays: integer arrays, lists and masks as indices, alone and among slices, and what they give."""
 
 from __future__ import annotations
@@ -346,7 +347,15 @@ def other_keys(a, A, n):
     key = (0, slice(1, 3))
     part = np.s_[1:3]
     np.add.at(A, (part, [0, 0]), 1)
-    return A[key], A[part, 0], a[part], a[range(n)], a[[i + 0 for i in range(n)]], A[range(4, 0, -2), 1], A[slice(n), [0]]
+    return (
+        A[key],
+        A[part, 0],
+        a[part],
+        a[range(n)],
+        a[[i + 0 for i in range(n)]],
+        A[range(4, 0, -2), 1],
+        A[slice(n), [0]],
+    )
 
 
 @TABLE.add(lambda: (f8(6),), lambda: (-abs(f8(6)) - 1,))

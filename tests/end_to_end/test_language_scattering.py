@@ -1,3 +1,4 @@
+# pyright: reportArgumentType=false
 """Writing through arrays: stores and updates by integer arrays, lists and masks, and the functions that do it."""
 
 from __future__ import annotations

@@ -245,7 +245,7 @@ def make(n: int) -> tuple[Any, ...]:
 
 @pytest.mark.parametrize("function", PROGRAMS, ids=lambda function: function.__name__)
 def test_cut_programs_do_what_python_does(function: Any) -> None:
-    program = weft.program(function)
+    program: Any = weft.program(function)
     for n in (0, 1, 2, 3, 3, 5):
         assert_same_outcome(run(program, make(n)), run(function, make(n)), 4.0, f"n={n}")
     stats = program.stats

@@ -152,7 +152,8 @@ def test_constants_are_told_apart(tmp_path):
     for other in ("-0.0, 1", "0.0, True", "0.0, 1.0"):
         linecache.clearcache()
         path.write_text(f"def f(): return {other}, {{1, 2}}, b'', 1j\n")
-        unread = FunctionType(names["f"].__code__.replace(), {})  # what was read once is known
+        read: Any = names["f"]
+        unread = FunctionType(read.__code__.replace(), {})  # what was read once is known
         with pytest.raises(SourceUnavailable, match="source changed"):
             read_function(unread)
     assert tree_of(names["f"]).name == "f"

@@ -27,8 +27,9 @@ from weft.frontend.hints import function_hint, method_hint
 from weft.frontend.inputs import static_operand
 from weft.frontend.iteration import length, range_call
 from weft.frontend.keys import kept_key, split_all
+from weft.frontend.known import constant_of
 from weft.frontend.liveness import statement_at
-from weft.frontend.objects import call_method, constant_of, fixed_items
+from weft.frontend.objects import call_method, fixed_items
 from weft.frontend.python_calls import python_call
 from weft.ir.exprs import index
 from weft.ir.nodes import Carry, Region, While

@@ -19,7 +19,7 @@ from weft.frontend.objects import dict_item, fixed_items, position_of, sequence_
 from weft.ir.dtypes import NP_BOOL, PY_BOOL, PY_COMPLEX, PY_FLOAT, DType, ScalarType
 from weft.ir.exprs import Const, Expr, const, index, op, python_const
 from weft.numpy_rules.arrays import from_nested
-from weft.numpy_rules.classes import class_of
+from weft.numpy_rules.classes import class_of, python_refuses
 from weft.numpy_rules.elementwise import apply_ufunc, operator_ufunc
 from weft.numpy_rules.flat import read_flat
 from weft.numpy_rules.gathering import read_item
@@ -65,11 +65,6 @@ _PYTHON_OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
     "equal": lambda a, b: a == b,
     "not_equal": lambda a, b: a != b,
 }
-_ALL_OPERATORS: dict[str, str] = {
-    "add": "+", "subtract": "-", "multiply": "*", "divide": "/", "floor_divide": "//", "remainder": "%", "power": "**",
-    "matmul": "@", "less": "<", "less_equal": "<=", "greater": ">", "greater_equal": ">=", "bitwise_and": "&",
-    "bitwise_or": "|", "bitwise_xor": "^", "left_shift": "<<", "right_shift": ">>",
-}  # fmt: skip
 
 
 def lower_expression(ctx: Lowering, node: ast.expr) -> Operand:
@@ -80,12 +75,6 @@ def lower_expression(ctx: Lowering, node: ast.expr) -> Operand:
             what = _KINDS.get(type(node), f"{type(node).__name__} expressions")
             raise ctx.error(node, "E100", f"{what} are not compiled", "write a loop, or move it out of the program")
         return lower(ctx, node)
-
-
-# One object of each class whose operators look at classes alone.
-_EXAMPLES: dict[type | None, Any] = {
-    bool: True, int: 1, float: 1.0, complex: 1j, str: "a", bytes: b"a", tuple: (), list: [], dict: {}, type(None): None,
-}  # fmt: skip
 
 
 def _constant(ctx: Lowering, node: ast.Constant) -> Operand:
@@ -153,21 +142,10 @@ def _binary_plain(ctx: Lowering, name: str, left: Operand, right: Operand) -> Op
     if isinstance(left, Static) and isinstance(right, Static) and name in _PYTHON_OPERATORS:
         return _evaluated(ctx, lambda: _PYTHON_OPERATORS[name](left.value, right.value))
     classes = class_of(left), class_of(right)
-    if _python_refuses(name, *classes):
+    if python_refuses(name, *classes):
         return ctx.build.leave("unsupported operand types")
     kinds = " and ".join(cls.__name__ if cls else "object" for cls in classes)
     raise ctx.build.error("E102", f"'{name}' of {kinds} is not compiled", "use arrays and numbers")
-
-
-def _python_refuses(name: str, left: type | None, right: type | None) -> bool:
-    """Whether Python raises a TypeError for operands of these classes, whatever they are."""
-    if left not in _EXAMPLES or right not in _EXAMPLES or name not in _ALL_OPERATORS:
-        return False
-    try:
-        eval(f"a {_ALL_OPERATORS[name]} b", {"a": _EXAMPLES[left], "b": _EXAMPLES[right]})  # constants all
-    except TypeError:
-        return True
-    return False
 
 
 def _sequence_binary(ctx: Lowering, name: str, left: Operand, right: Operand) -> Operand | None:

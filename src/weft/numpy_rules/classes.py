@@ -12,6 +12,16 @@ from weft.numpy_rules.values import Array, Dict, Foreign, Instance, Made, Operan
 
 _PYTHON_CLASSES: dict[ScalarType, type[Any]] = {PY_BOOL: bool, PY_INT: int, PY_FLOAT: float, PY_COMPLEX: complex}
 
+_OPERATORS: dict[str, str] = {
+    "add": "+", "subtract": "-", "multiply": "*", "divide": "/", "floor_divide": "//", "remainder": "%", "power": "**",
+    "matmul": "@", "less": "<", "less_equal": "<=", "greater": ">", "greater_equal": ">=", "bitwise_and": "&",
+    "bitwise_or": "|", "bitwise_xor": "^", "left_shift": "<<", "right_shift": ">>",
+}  # fmt: skip
+# One object of each class whose operators look at classes alone.
+_EXAMPLES: dict[type | None, Any] = {
+    bool: True, int: 1, float: 1.0, complex: 1j, str: "a", bytes: b"a", tuple: (), list: [], dict: {}, type(None): None,
+}  # fmt: skip
+
 
 def class_of(operand: Operand) -> type[Any] | None:
     """The Python class of an operand."""
@@ -39,3 +49,14 @@ def require_method(operand: Operand, name: str) -> None:
     cls = class_of(operand)
     if cls is not None and not hasattr(cls, name):
         raise PythonRaises(f"type {cls.__name__} doesn't define {name} method")
+
+
+def python_refuses(name: str, left: type | None, right: type | None) -> bool:
+    """Whether Python raises a TypeError for operands of these classes, whatever they are."""
+    if left not in _EXAMPLES or right not in _EXAMPLES or name not in _OPERATORS:
+        return False
+    try:
+        eval(f"a {_OPERATORS[name]} b", {"a": _EXAMPLES[left], "b": _EXAMPLES[right]})  # constants all
+    except TypeError:
+        return True
+    return False
