@@ -10,6 +10,7 @@ apart, is what `verify=True` compares (driver/comparison.py, driver/bounds.py); 
 
 from __future__ import annotations
 
+import hashlib
 import linecache
 import sys
 import tempfile
@@ -118,17 +119,18 @@ class Doubt:
 
 def function_of(case: Case) -> FunctionType:
     """The function of a case; its source can be found as that of a function in a file."""
-    name = f"{_FILE}{case.seed}/{case.number} {hash_of(case.source)}>"
+    name = file_name(case)
     linecache.cache[name] = (len(case.source), None, case.source.splitlines(keepends=True), name)
     names: dict[str, Any] = {"__name__": "fuzzed"}
-    exec(compile(case.source, name, "exec"), names)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SyntaxWarning)  # of candidates that make no sense
+        exec(compile(case.source, name, "exec"), names)
     return names["program"]
 
 
-def hash_of(source: str) -> str:
-    import hashlib
-
-    return hashlib.sha256(source.encode()).hexdigest()[:8]
+def file_name(case: Case) -> str:
+    """What stands for the file of a program."""
+    return f"{_FILE}{case.seed}/{case.number} {hashlib.sha256(case.source.encode()).hexdigest()[:8]}>"
 
 
 def prepare(case: Case, report: Report) -> Compiled | None:
@@ -177,7 +179,7 @@ def check_cases(cases: Sequence[Case], build: Build = PLAIN, note: Callable[[int
     if doubts:
         _settle(doubts, report)
     for case in cases:
-        linecache.cache.pop(f"{_FILE}{case.seed}/{case.number} {hash_of(case.source)}>", None)
+        linecache.cache.pop(file_name(case), None)
     return report
 
 
