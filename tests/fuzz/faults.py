@@ -20,10 +20,9 @@ from weft.driver import host, pipelines
 from weft.frontend import iteration
 from weft.ir.dtypes import PY_INT, DType
 from weft.ir.exprs import Op, const_index, op
-from weft.ir.nodes import Branch, Continue, Guard, Loop, Node, Program, Return, View
-from weft.numpy_rules import array_attributes, builder, elementwise, indexing, memory_order, reductions, ufuncs
-from weft.numpy_rules import arrays as array_rules
-from weft.passes import dead_code, hoist_allocs, inline_producers
+from weft.ir.nodes import Branch, Continue, Elementwise, Guard, Loop, Node, Program, Return, View
+from weft.numpy_rules import builder, elementwise, indexing, memory_order, reductions, ufuncs
+from weft.passes import hoist_allocs, inline_producers
 from weft.passes.base import Session, rewrite_nodes
 
 Fault = Callable[[], AbstractContextManager[Any]]
@@ -163,13 +162,6 @@ def _left_aligned(broadcast_to: Any) -> Any:
     return wrong
 
 
-def _untransposed(permute: Any) -> Any:
-    def wrong(view: View, axes: tuple[int, ...]) -> View:
-        return view if len(set(view.shape)) < len(view.shape) else permute(view, axes)
-
-    return wrong
-
-
 # ---- loops ----------------------------------------------------------------------------------------------------------
 
 
@@ -245,26 +237,9 @@ def _no_division(warn: Any) -> Any:
     return wrong
 
 
-def _alias_copy(copy_array: Any) -> Any:
-    """A copy is the array itself."""
-
-    def wrong(build: Any, array: Any, dtype: Any = None, order: str = "K", name: str = "") -> Any:
-        if dtype in (None, array.dtype):
-            return array
-        return copy_array(build, array, dtype, order, name)
-
-    return wrong
-
-
-def _forgets_refs(writes: Any) -> Any:
-    """What is written through a name bound at run time is taken for dead."""
-
-    def wrong(self: Any, node: Any) -> Any:
-        kept = [write for write in node.writes if not write[0].container.startswith(("w", "v"))]
-        found = writes(self, node)
-        return None if found is not None and not kept and node.writes and not node.lets else found
-
-    return wrong
+def _dead_stores(node: Node) -> tuple[Node, ...] | None:
+    """What is stored in the first array is taken for dead."""
+    return () if isinstance(node, Elementwise) and node.output.container == "a" else None
 
 
 FAULTS: dict[str, Fault] = {
@@ -293,7 +268,6 @@ FAULTS: dict[str, Fault] = {
     "indices beyond the end start again": instead(indexing, "wrap_index", _starts_again),
     "negative steps go forwards": instead(indexing, "_descending", _forwards),
     "vectors are broadcast along columns": instead(elementwise, "broadcast_to", _left_aligned),
-    "square arrays are not transposed": instead(array_attributes, "permute", _untransposed),
     "overlaps are not copied first": always(inline_producers, "conflicts", []),
     "loops are taken for independent": always(dependences.Legality, "carried", []),
     "maps are fused without a question": always(dependences.Legality, "elsewhere", []),
@@ -309,8 +283,7 @@ FAULTS: dict[str, Fault] = {
     "assertions are dropped": first_pass(_no_raise),
     "branches are taken the wrong way": first_pass(_else_first),
     "Python begins again at the first statement": instead(exits.abi, "Frame", _later),
-    "copies are not made": instead(array_rules, "copy_array", _alias_copy),
-    "writes through views are dead": instead(dead_code._Sweep, "tasklet", _forgets_refs),
+    "stores to the first array are dead": first_pass(_dead_stores),
 }
 
 # Faults that few programs show: their tests take longer.

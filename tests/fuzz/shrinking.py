@@ -12,7 +12,6 @@ from __future__ import annotations
 import ast
 import copy
 import time
-import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
@@ -56,9 +55,7 @@ def _best(finding: Finding, make: Callable[[Finding], Iterator[Case]], build: Bu
 def _runs(case: Case, finding: Finding) -> bool:
     """Whether Python still gets through, where it did: most candidates are nonsense."""
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            error = run(function_of(case), make_arguments(case.params, case.inputs[-1]), case).error
+        error = run(function_of(case), make_arguments(case.params, case.inputs[-1]), case).error
     except SyntaxError:
         return False
     return finding.raises == (error is not None)

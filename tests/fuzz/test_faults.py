@@ -7,10 +7,10 @@ import pytest
 from tests.fuzz.faults import FAULTS, SELDOM
 from tests.fuzz.generator import make_case
 from tests.fuzz.running import check_cases
-from tests.fuzz.test_fuzz import SEED
+from tests.fuzz.test_fuzz import MANY, SEED
 
 BATCH = 15
-PROGRAMS, MANY = 120, 225
+PROGRAMS = 120
 
 
 @pytest.mark.parametrize(
