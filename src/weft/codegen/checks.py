@@ -66,10 +66,12 @@ def check(
         return _check_cast(support, result, operands[0])
     if source.kind in "biu":
         return _check_integers(support, name, source, texts)
+    need = support.need_apart if cold else support.need
+    if source.kind == "c" and name in ("divide", "reciprocal"):
+        return f"{support.need(f'check_{name}', source)}({', '.join(texts)})"
     if result.dtype is not source:  # the absolute value of a complex number
         finite = support.need("isfinite", source)
         return f"({finite}({texts[0]}) & (__builtin_fabs({result.text}) == __builtin_inf()) ? WEFT_FP_OVERFLOW : 0)"
-    need = support.need_apart if cold else support.need
     function = need("check_unary" if len(operands) == 1 else "check_binary", source)
     return f"{function}({result.text}, {', '.join(texts)}, {_infinite(name, source, texts)})"
 

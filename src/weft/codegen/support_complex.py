@@ -210,6 +210,58 @@ static inline int32_t weft_check_unary_$S($T r, $T a, int32_t infinite)
     return (@isnan(r) & !@isnan(a) ? WEFT_FP_INVALID : 0) | (@isinf(r) & @isfinite(a) ? infinite : 0);
 }
 """,
+    # The flags of each step of the formulas above, as the processor raises them; a comparison of NaN is invalid too.
+    "step_flags": """
+static inline int32_t weft_step_flags_$S($R r, $R a, $R b, int32_t infinite)
+{
+    return (__builtin_isnan(r) & !__builtin_isnan(a) & !__builtin_isnan(b) ? WEFT_FP_INVALID : 0)
+        | ((__builtin_isinf(r) != 0) & __builtin_isfinite(a) & __builtin_isfinite(b) ? infinite : 0);
+}
+""",
+    "quotient_flags": """
+static inline int32_t weft_quotient_flags_$S($R a, $R b)
+{
+    return @step_flags(a / b, a, b, b == 0 ? WEFT_FP_DIVIDE : WEFT_FP_OVERFLOW);
+}
+""",
+    "part_flags": """
+static inline int32_t weft_part_flags_$S($R a, $R b, $R ratio, $R scale, $R sign)
+{
+    const $R product = b * ratio, sum = a + sign * product, part = sum * scale;
+    return @step_flags(product, b, ratio, WEFT_FP_OVERFLOW) | @step_flags(sum, a, product, WEFT_FP_OVERFLOW)
+        | @step_flags(part, sum, scale, WEFT_FP_OVERFLOW);
+}
+""",
+    "check_divide": """
+static int32_t weft_check_divide_$S($T a, $T b)
+{
+    const $R ar = __real__ a, ai = __imag__ a, br = __real__ b, bi = __imag__ b;
+    const int first = __builtin_fabs$F(br) >= __builtin_fabs$F(bi);
+    const $R large = first ? br : bi, small = first ? bi : br;
+    if (__builtin_isnan(br) | __builtin_isnan(bi))
+        return WEFT_FP_INVALID;
+    if (large == 0)
+        return @quotient_flags(ar, 0) | @quotient_flags(ai, 0);
+    const $R ratio = small / large, product = small * ratio, sum = large + product, scale = 1.0$F / sum;
+    return @quotient_flags(small, large) | @step_flags(product, small, ratio, WEFT_FP_OVERFLOW)
+        | @step_flags(sum, large, product, WEFT_FP_OVERFLOW) | @quotient_flags(1.0$F, sum)
+        | (first ? @part_flags(ar, ai, ratio, scale, 1.0$F) | @part_flags(ai, ar, ratio, scale, -1.0$F)
+                 : @part_flags(ai, ar, ratio, scale, 1.0$F) | @part_flags(-ar, ai, ratio, scale, 1.0$F));
+}
+""",
+    "check_reciprocal": """
+static int32_t weft_check_reciprocal_$S($T a)
+{
+    const $R ar = __real__ a, ai = __imag__ a;
+    const int first = __builtin_fabs$F(ai) <= __builtin_fabs$F(ar);
+    const $R large = first ? ar : ai, small = first ? ai : ar;
+    if (__builtin_isnan(ar) | __builtin_isnan(ai))
+        return WEFT_FP_INVALID;
+    const $R ratio = small / large, product = small * ratio, sum = large + product;
+    return @quotient_flags(small, large) | @step_flags(product, small, ratio, WEFT_FP_OVERFLOW)
+        | @step_flags(sum, large, product, WEFT_FP_OVERFLOW) | @quotient_flags(1.0$F, sum) | @quotient_flags(ratio, sum);
+}
+""",
     "check_binary": """
 static inline int32_t weft_check_binary_$S($T r, $T a, $T b, int32_t infinite)
 {
