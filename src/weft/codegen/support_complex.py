@@ -259,7 +259,8 @@ static int32_t weft_check_reciprocal_$S($T a)
         return WEFT_FP_INVALID;
     const $R ratio = small / large, product = small * ratio, sum = large + product;
     return @quotient_flags(small, large) | @step_flags(product, small, ratio, WEFT_FP_OVERFLOW)
-        | @step_flags(sum, large, product, WEFT_FP_OVERFLOW) | @quotient_flags(1.0$F, sum) | @quotient_flags(ratio, sum);
+        | @step_flags(sum, large, product, WEFT_FP_OVERFLOW) | @quotient_flags(1.0$F, sum)
+        | @quotient_flags(ratio, sum);
 }
 """,
     "check_binary": """
