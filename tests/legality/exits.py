@@ -306,3 +306,22 @@ def continue_only(a, b):
         if a[i] < 0:
             continue
         b[i] = a[i] + b[i]
+
+
+@THEME.trap(lambda n, t: (numbers(n + 4, t), 4.0))
+def break_out_of_a_tuple(a, limit):
+    # A loop over a tuple is unrolled.
+    for shift in (1, 2, 3):
+        if a[shift] > limit:
+            break
+        a[shift:] += a[:-shift]
+
+
+@THEME.trap(lambda n, t: (numbers(n + 1, t), numbers(n + 1, t, 1)), native=False)
+def caught_in_the_middle(a, b):
+    # The exception ends the loop, not the function.
+    try:
+        for i in range(len(a)):
+            a[i] = b[i + 1]
+    except IndexError:
+        a[0] = -1

@@ -30,7 +30,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
@@ -257,10 +257,10 @@ def resumed(function: FunctionType, program: Program, left: Left, slots: Sequenc
     )  # fmt: skip
     values = [[_marked(value) for value in frame.values] for frame in left.frames]
     *callers, (innermost, given) = Resumer(function, info).frames(0, values, slots)
-    result = innermost(*given)
+    call = partial(innermost, *given)
     for continuation, given in reversed(callers):
-        result = continuation(*given, result)
-    return result
+        call = partial(continuation, *given, call)
+    return call()
 
 
 def _marked(value: Any) -> Any:

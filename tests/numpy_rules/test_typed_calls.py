@@ -87,7 +87,9 @@ def test_calls_from_a_program_agree_with_numpy(functions: ModuleType, number: in
 
     assert_same(result, expected)
     assert program.stats.resumes == 0
-    assert program.stats.numpy_calls == len(GROUPS[number])
+    typed = sum(all_rules()[name].typed for name, _ in GROUPS[number])  # other forms may be compiled by now
+    assert typed <= program.stats.numpy_calls <= len(GROUPS[number])
+    assert program.stats.numpy_calls > 0
 
 
 # ---- what NumPy is asked beforehand ---------------------------------------------------------------------------------
