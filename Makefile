@@ -18,11 +18,12 @@ PIP_INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 
-.PHONY: help demo test fuzz check check-format check-lint check-types check-imports check-sizes fmt clean compiler
+.PHONY: help demo test test-all fuzz check check-format check-lint check-types check-imports check-sizes fmt clean compiler
 
 help:
 	@echo "make demo    compile the kernels, run each against NumPy, print one table"
 	@echo "make test    run the tests (JOBS=2 processes; ARGS=... goes to pytest)"
+	@echo "make test-all  the slow ones too"
 	@echo "make fuzz    random programs against CPython (PROGRAMS=20000 SEED=1 JOBS=2; ARGS=... as in tests/fuzz/__main__.py)"
 	@echo "make check   format, lint, types, import layers, sizes"
 	@echo "make fmt     rewrite the sources in the one format, fix what ruff can fix"
@@ -69,6 +70,9 @@ demo: $(RUN) compiler
 	@$(BIN)/python -m weft_bench.demo $(ARGS)
 
 test: $(DEV) compiler
+	@$(BIN)/python -m pytest -n $(JOBS) -m "not slow" $(ARGS)
+
+test-all: $(DEV) compiler
 	@$(BIN)/python -m pytest -n $(JOBS) $(ARGS)
 
 fuzz: $(DEV) compiler

@@ -20,6 +20,12 @@ from weft_bench.kernel import Kernel
 from weft_bench.kernels import BY_NAME, KERNELS
 
 each_kernel = pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.name)
+LARGE = ("self_energies", "channel_flow", "lenet", "cavity_flow")  # twenty passes left out take ten seconds and more
+
+
+def slow_where_large(kernel: Kernel) -> Any:
+    """A parameter set for `make test`, or only for `make test-all`."""
+    return pytest.param(kernel, id=kernel.name, marks=pytest.mark.slow if kernel.name in LARGE else ())
 
 
 def test_every_pass_of_the_pipeline_has_a_switch() -> None:
@@ -34,7 +40,7 @@ def test_an_unknown_pass_is_refused() -> None:
         weft.program(without=("speed-up",))(lambda: 0)
 
 
-@each_kernel
+@pytest.mark.parametrize("kernel", [slow_where_large(kernel) for kernel in KERNELS])
 def test_each_pass_left_out(kernel: Kernel) -> None:
     inputs = kernel.make_inputs(USUAL[kernel.name], np.dtype(kernel.dtypes[-1]), np.random.default_rng(3))
     arguments = [inputs[name] for name in inspect.signature(kernel.function).parameters]

@@ -25,9 +25,10 @@ SELECTED = {
 
 
 @pytest.mark.sanitizer
-@pytest.mark.slow
 @pytest.mark.skipif("WEFT_SANITIZE" in os.environ, reason="this is the run under the sanitizers")
-@pytest.mark.parametrize("name", SELECTED)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow if name in ("layouts", "sizes") else ()) for name in SELECTED]
+)
 def test_nothing_to_complain_about(name: str, tmp_path: Path) -> None:
     asan, ubsan = library("libasan.so"), library("libubsan.so")
     if not asan or not ubsan:

@@ -16,7 +16,6 @@ def test_every_stage_in_any_order(case: Case) -> None:
     check_stages(case)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("theme", THEMES, ids=lambda theme: theme.name)
 def test_compiled_on_one_thread_and_on_two(theme: Theme, tmp_path: Path) -> None:
     problems = check_theme(theme, tmp_path)

@@ -78,7 +78,6 @@ def argument(node: ast.expr, number: int) -> Any:
     return FORMS["c"](value.make(number)) if isinstance(value, Data) else value.value
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("number", "entry", "sample"), CASES, ids=name_of)
 def test_compiled_call_agrees_with_numpy(functions: ModuleType, number: int, entry: RuleEntry, sample: str):
     function = getattr(functions, f"f{number}")
