@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import math
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
 
+import weft
 from tests.semantics.cases import agree, choices, define
 
 INTEGERS = ("b", "h", "i", "l", "B", "H", "I", "L")
@@ -211,3 +213,16 @@ def test_operations_on_literals() -> None:
     values = ("7", "-7", "2.5", "-2.5", "0.0", "-0.0", "True", "1e308", "3")
     terms = [f"{a} {op} {b}" for a, op, b in product(values, ("//", "%", "+", "*"), ("3", "-2", "2.5", "-0.5", "True"))]
     agree(define(text % ", ".join([*terms, "x"])), lambda: (1,))
+
+
+def zero_minus_integers(c: Any) -> Any:
+    nothing = np.zeros(c.shape[0])
+    return nothing - c, nothing * 2.0 - c, nothing * c - c, 0.0 - c, -0.0 - c
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "int32", "int64", "uint16", "uint64"])
+def test_zero_minus_an_integer_zero_keeps_its_sign(dtype: str) -> None:
+    c = np.array([0, 3, 0, 1], dtype)
+    program: Any = weft.program(zero_minus_integers, fallback="error")
+    for got, expected in zip(program(c), zero_minus_integers(c), strict=True):
+        assert got.tobytes() == expected.tobytes()

@@ -82,6 +82,9 @@ class _Rendering:
     def _operation(self, expr: Op) -> str:
         kernel, result = self.kernel, expr.type.dtype
         operands = tuple(Operand(self.text(arg), arg.type.dtype, arg.type.python) for arg in expr.args)
+        if expr.name == "subtract" and _is_from_integer(expr.args[1]):
+            # In one expression gcc takes `0.0 - (double)i` for `-(double)i`, which is another zero where i is 0.
+            operands = (operands[0], self._atom(operands[1]))
         noting = self.noting
         if noting is not None and _is_checked(expr, noting):
             operands = tuple(self._atom(operand) for operand in operands)
@@ -115,6 +118,13 @@ class _Rendering:
         if _ATOM.fullmatch(operand.text):
             return operand
         return Operand(self.kernel.bind(operand.text, c_type(operand.dtype)), operand.dtype, operand.python)
+
+
+def _is_from_integer(expr: Expr) -> bool:
+    """Whether a number was an integer just before."""
+    if not isinstance(expr, Op) or expr.name != "cast":
+        return False
+    return expr.type.dtype.kind in "fc" and expr.args[0].type.dtype.kind in "biu"
 
 
 def _is_flagged(expr: Op) -> bool:
