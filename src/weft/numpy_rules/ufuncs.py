@@ -15,6 +15,7 @@ import numpy as np
 
 from weft.ir.dtypes import DType, ScalarType
 from weft.ir.exprs import Expr, op
+from weft.ir.nodes import Layout, full_view
 from weft.ir.ops import OPS
 from weft.numpy_rules.arguments import Flag, Given, PythonRaises, is_none, static_dtype, static_int
 from weft.numpy_rules.arrays import (
@@ -35,8 +36,10 @@ from weft.numpy_rules.elementwise import (
     broadcast_shapes,
     cast,
     guard_fits,
+    initialise,
     map_elements,
     narrowed,
+    permute,
     scalar_expr,
     store,
 )
@@ -44,6 +47,7 @@ from weft.numpy_rules.indexing import insert_axis
 from weft.numpy_rules.picking import lower_nonzero
 from weft.numpy_rules.reductions import accumulate, reduce_with
 from weft.numpy_rules.registry import Rule, numpy_rule
+from weft.numpy_rules.reshaping import is_contiguous
 from weft.numpy_rules.values import Array, Masked, Operand, Scalar, Static, Tuple
 
 UFUNCS = tuple(name for name in OPS if isinstance(getattr(np, name, None), np.ufunc))
@@ -322,4 +326,14 @@ def _round_float(build: Builder, data: Array | Scalar, places: int) -> Array | S
         return ufunc(build, "rint", data)
     scale = number(build, Static(10.0 ** abs(places)))
     first, last = ("multiply", "divide") if places > 0 else ("divide", "multiply")
-    return ufunc(build, last, ufunc(build, "rint", ufunc(build, first, data, scale)), scale)
+    whole = ufunc(build, "rint", ufunc(build, first, data, scale))
+    if not isinstance(data, Array) or data.rank < 2:
+        return ufunc(build, last, whole, scale)
+    # NumPy makes this array itself: in Fortran order where the input is, else in C order, whatever its steps.
+    container = build.container(data.view.container)
+    turned = permute(data.view, tuple(reversed(range(data.rank))))
+    is_whole = container.layout is Layout.F and data.view == full_view(container)
+    fortran = is_whole or (container.layout is Layout.C and is_contiguous(build, turned))
+    made = Array(build.alloc(data.shape, data.dtype, "round", fortran=fortran), data.dtype)
+    initialise(build, made, ufunc(build, last, whole, scale))
+    return made
