@@ -83,6 +83,15 @@ def a_gather_from_what_is_swapped_with_it(b):
     return v, w
 
 
+@FOUND.add(
+    lambda: (np.asfortranarray(np.arange(36.0).reshape(6, 6))[::-2, 3:],),
+    lambda: (np.asfortranarray(np.arange(36.0).reshape(6, 6)),),
+    lambda: (np.arange(36.0).reshape(6, 6).T[1:],),
+)
+def what_is_rounded_to_places_lies_in_c_order(a):
+    return np.round(a / 7, 1), np.round(a)
+
+
 # ---- still different ------------------------------------------------------------------------------------------------
 
 
@@ -91,11 +100,21 @@ def ordered_complex_nans_warn(a):
     return a < 2
 
 
+def a_whole_view_stays_a_view_when_swapped(a):
+    """Which of the two a name is, the array or the view of all of it, is known at run time only."""
+    w = a[:]
+    for _ in range(3):
+        a, w = w, a
+    return a
+
+
 def logaddexp_of_nan_warns(a):
     return np.logaddexp(a.real, 1.0)
 
 
 @pytest.mark.xfail(reason="not as in NumPy yet", strict=True)
-@pytest.mark.parametrize("function", [ordered_complex_nans_warn, logaddexp_of_nan_warns])
+@pytest.mark.parametrize(
+    "function", [ordered_complex_nans_warn, logaddexp_of_nan_warns, a_whole_view_stays_a_view_when_swapped]
+)
 def test_still_different(function: Any) -> None:
     Row(function, (lambda: (np.array([1 + 1j, complex("nan"), 2]),),), 0.0, "native").check()

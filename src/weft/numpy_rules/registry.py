@@ -38,6 +38,7 @@ class RuleEntry:
 _ENTRIES: dict[str, RuleEntry] = {}
 _TYPED: dict[str, RuleEntry] = {}  # calls of NumPy itself, for what has no other rule
 _PURE = ("creation", "diagonals", "joining", "math_functions", "moments", "picking", "products", "reductions")
+_PURE_FUNCTIONS = ("numpy.round", "numpy.around")
 _FAMILIES = (
     "array_attributes",
     "creation",
@@ -131,7 +132,8 @@ def typed_rule(entry: RuleEntry) -> RuleEntry | None:
     all_rules()
     if entry.name in _TYPED:
         return _TYPED[entry.name]
-    return typed_entry(entry.name) if entry.family in _PURE and entry.name.startswith("numpy.") else None
+    is_pure = entry.family in _PURE or entry.name in _PURE_FUNCTIONS
+    return typed_entry(entry.name) if is_pure and entry.name.startswith("numpy.") else None
 
 
 def rule_named(name: str) -> RuleEntry | None:

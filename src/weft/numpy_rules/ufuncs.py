@@ -331,6 +331,8 @@ def _round_float(build: Builder, data: Array | Scalar, places: int) -> Array | S
         return ufunc(build, last, whole, scale)
     # NumPy makes this array itself: in Fortran order where the input is, else in C order, whatever its steps.
     container = build.container(data.view.container)
+    if container.layout is Layout.STRIDED:
+        raise build.error("E216", "np.round is not compiled for arrays of any strides", "copy the array first")
     turned = permute(data.view, tuple(reversed(range(data.rank))))
     is_whole = container.layout is Layout.F and data.view == full_view(container)
     fortran = is_whole or (container.layout is Layout.C and is_contiguous(build, turned))
