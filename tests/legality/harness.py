@@ -30,7 +30,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
-from functools import cache, partial
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
@@ -56,16 +56,16 @@ from weft.codegen.module import COptions, emit_module
 from weft.driver.compiler import Generated, abi_header, compile_text, generate
 from weft.driver.engine import native, toolchain_for
 from weft.driver.fingerprints import identity_key, same_array, type_key
+from weft.driver.graph_runs import resumed
 from weft.driver.host import Host
 from weft.driver.kernels import Kernel, slot_objects
 from weft.driver.options import Options, compiler_choice
-from weft.driver.resume import Resumer
 from weft.driver.stats import Stats
-from weft.interp import MISSING, Left, interpret
+from weft.interp import Left, interpret
 from weft.ir.nodes import Program
-from weft.runtime.native import UNBOUND, load_kernel
+from weft.runtime.native import load_kernel
 from weft.runtime.process import CompilerFailed
-from weft.support.abi import ArgKind, Exit, Frame, KernelInfo, Unbound
+from weft.support.abi import ArgKind, KernelInfo
 
 F = TypeVar("F", bound=Callable[..., Any])
 Make: TypeAlias = Callable[[int, Any], Sequence[Any]]
@@ -246,28 +246,6 @@ def interpreted(function: FunctionType, program: Program, seed: int) -> Callable
         return resumed(function, program, outcome, slots) if isinstance(outcome, Left) else outcome.value
 
     return call
-
-
-def resumed(function: FunctionType, program: Program, left: Left, slots: Sequence[Any]) -> Any:
-    """The rest of the function in Python."""
-    frames = tuple(Frame(frame.function, frame.path, frame.names) for frame in left.frames)
-    info = KernelInfo(
-        name=program.name, symbol="", slots=program.slots, args=program.args,
-        exits=(Exit(Unbound(), frames),), out_count=0, functions=program.functions,
-    )  # fmt: skip
-    values = [[_marked(value) for value in frame.values] for frame in left.frames]
-    *callers, (innermost, given) = Resumer(function, info).frames(0, values, slots)
-    call = partial(innermost, *given)
-    for continuation, given in reversed(callers):
-        call = partial(continuation, *given, call)
-    return call()
-
-
-def _marked(value: Any) -> Any:
-    """The interpreter's sign for a name without a value, as kernels give it."""
-    if isinstance(value, tuple | list):
-        return type(value)(_marked(item) for item in value)
-    return UNBOUND if value is MISSING else value
 
 
 # ---- compiled -------------------------------------------------------------------------------------------------------

@@ -53,7 +53,6 @@ class Family:
     name: str
     engines: list[Engine] = field(default_factory=list["Engine"])  # of the pieces
     places: list[PythonPlace] = field(default_factory=list[PythonPlace])
-    compiled: set[Place] = field(default_factory=set[Place])  # statements in pieces
     preparing_s: float = 0.0  # all time spent in getting kernels
     timed_calls: int = 0
     replaced: list[tuple[CellType, Callable[..., Any]]] = field(

@@ -9,7 +9,6 @@ Where a guard fails, the rest of the function runs in Python, as it does behind 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from types import FunctionType
 from typing import Any, Final, TypeAlias, cast
 
@@ -20,6 +19,7 @@ from weft.driver.kernels import GoesToPython, fits, slot_objects
 from weft.driver.options import Options
 from weft.driver.resume import Resumer
 from weft.driver.snapshots import Call
+from weft.frontend.continuation import run_frames
 from weft.interp import MISSING, Left, Noise, interpret
 from weft.ir.nodes import Program
 from weft.runtime.dispatcher import signature_of
@@ -95,24 +95,20 @@ def run_graph(program: Program, call: Call, *, limit_s: float, noise: Noise | No
     if not isinstance(ended, Left):
         return Outcome(ended.value, None, call.arguments, call.outside)
     try:
-        result = _resume(call.function, program, ended, slots)
+        result = resumed(call.function, program, ended, slots)
     except Exception as problem:  # noqa: BLE001  (what the function raises is its outcome)
         return Outcome(None, problem, call.arguments, call.outside)
     return Outcome(result, None, call.arguments, call.outside)
 
 
-def _resume(function: FunctionType, program: Program, left: Left, slots: Sequence[Any]) -> Any:
+def resumed(function: FunctionType, program: Program, left: Left, slots: Sequence[Any]) -> Any:
     """The rest of the function in Python."""
     frames = tuple(Frame(frame.function, frame.path, frame.names) for frame in left.frames)
     info = KernelInfo(
         program.name, "", program.slots, program.args, (Exit(Unbound(), frames),), 0, functions=program.functions
     )
     values = [[_marked(value) for value in frame.values] for frame in left.frames]
-    *callers, (innermost, given) = Resumer(function, info).frames(0, values, slots)
-    call = partial(innermost, *given)
-    for continuation, given in reversed(callers):
-        call = partial(continuation, *given, call)
-    return call()
+    return run_frames(Resumer(function, info).frames(0, values, slots))
 
 
 def _marked(value: Any) -> Any:

@@ -26,12 +26,13 @@ import copy
 import sys
 import time
 from collections.abc import Callable
-from types import CellType, CodeType, FunctionType
+from types import CellType, FunctionType
 from typing import TYPE_CHECKING, Any, Final
 
 from weft.driver.family import CutFunction, PythonPlace
-from weft.frontend.cutting import CLOCK, LOCAL, NO_VALUE, SPENT, Cut, Piece, Place, cut, places_naming, statement_place
+from weft.frontend.cutting import CLOCK, NO_VALUE, SPENT, Cut, Piece, Place, cut, places_naming, statement_place
 from weft.frontend.source import FunctionSource, SourceUnavailable, read_function, remember_source
+from weft.frontend.trees import LOCAL, function_tree, inner_code
 from weft.support.absent import NoValue
 from weft.support.errors import CompileError
 
@@ -73,7 +74,6 @@ class Patchwork:
         cells = {piece.variable: self._piece(source, piece) for piece in made.pieces}
         places = [self._place(source, place) for place in made.python]
         family.places += [place for place in places if place not in family.places]
-        family.compiled.update(place for piece in made.pieces for place in piece.places)
         known = {**cells, CLOCK: CellType(time.perf_counter), SPENT: CellType(_spending(places)), **COMMON}
         plain = make_function(made.plain, function, known, source.filename)
         timed = make_function(made.timed, function, known, source.filename)
@@ -152,17 +152,14 @@ def make_function(
 ) -> FunctionType:
     """A function from a tree, with the globals, free variables and defaults of the original."""
     cells = {**dict(zip(original.__code__.co_freevars, original.__closure__ or (), strict=True)), **known}
-    outer = ast.parse("def outer(): pass").body[0]
-    assert isinstance(outer, ast.FunctionDef)
-    outer.args.args = [ast.arg(name) for name in cells]
     inner = copy.copy(tree)
     inner.args, inner.decorator_list, inner.returns = _without_defaults(tree.args), [], None
     inner.name = "__weft_inner"  # what the text calls by the name of the original is the original
-    outer.body = [ast.copy_location(inner, tree)]
+    outer = function_tree("__weft_make", list(cells), [ast.copy_location(inner, tree)])
     module = ast.fix_missing_locations(ast.Module([ast.copy_location(outer, tree)], []))
     flags = original.__code__.co_flags & _FUTURE
     compiled = compile(module, filename, "exec", flags=flags, dont_inherit=True)
-    code = _inner_code(_inner_code(compiled))
+    code = inner_code(inner_code(compiled))
     code = code.replace(co_name=original.__name__, co_qualname=original.__qualname__)
     closure = tuple(cells[name] for name in code.co_freevars)
     same = code.co_argcount == original.__code__.co_argcount
@@ -184,7 +181,3 @@ def _without_defaults(args: ast.arguments) -> ast.arguments:
 
 
 _FUTURE: Final = sum({int(getattr(__future__, name).compiler_flag) for name in __future__.all_feature_names})
-
-
-def _inner_code(code: CodeType) -> CodeType:
-    return next(const for const in code.co_consts if isinstance(const, CodeType))

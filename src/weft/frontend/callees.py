@@ -17,7 +17,6 @@ import numpy as np
 
 from weft.frontend.comprehensions import builtin_of, is_expandable
 from weft.frontend.context import Activation, Lowering
-from weft.frontend.cutting import LOCAL
 from weft.frontend.expressions import lower_expression
 from weft.frontend.hints import function_hint
 from weft.frontend.inputs import Namespace
@@ -25,6 +24,7 @@ from weft.frontend.liveness import Names, StatementPath, flow, local_names, name
 from weft.frontend.normalise import normalise
 from weft.frontend.source import SourceUnavailable, read_function
 from weft.frontend.split import split_stores
+from weft.frontend.trees import LOCAL
 from weft.ir.exprs import python_const
 from weft.numpy_rules.arguments import PythonRaises
 from weft.numpy_rules.registry import rule_for

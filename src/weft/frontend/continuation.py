@@ -42,6 +42,7 @@ from types import CellType, CodeType, FunctionType
 from typing import Any, Final, TypeAlias, cast, final
 
 from weft.frontend.liveness import StatementPath, blocks, is_errstate, local_names, own_nodes, statement_at
+from weft.frontend.trees import function_tree, inner_code
 
 # ("range", start, stop, step)         what is left of a range
 # ("items", obj, first, count, step)   obj[first + j * step] for j < count
@@ -175,13 +176,13 @@ def _continuation_code(
     prologue += prelude
     parameters = [*names, _VALUE] if after_call else list(names)
     # Under a name of its own: what its text calls by the name of the original is the original.
-    function = _function(_CONTINUATION, parameters, [*prologue, *rest, ast.Pass()])
-    outer = _function("__weft_make", [_RESUME, _UNBOUND], [function])
+    function = function_tree(_CONTINUATION, parameters, [*prologue, *rest, ast.Pass()])
+    outer = function_tree("__weft_make", [_RESUME, _UNBOUND], [function])
     for node in (function, outer):
         ast.copy_location(node, tree)
     module = ast.fix_missing_locations(ast.Module([outer], []))  # new nodes stand where those around them stand
     compiled = compile(module, filename, "exec", flags=flags, dont_inherit=True)
-    code = _inner_code(_inner_code(compiled))
+    code = inner_code(inner_code(compiled))
     return code.replace(co_name=tree.name, co_qualname=tree.name)
 
 
@@ -332,14 +333,3 @@ def _first_or(
 def _unbind(name: str) -> ast.stmt:
     test = ast.Compare(ast.Name(name, ast.Load()), [ast.Is()], [ast.Name(_UNBOUND, ast.Load())])
     return ast.If(test, [ast.Delete([ast.Name(name, ast.Del())])], [])
-
-
-def _function(name: str, parameters: list[str], body: list[ast.stmt]) -> ast.FunctionDef:
-    function = cast("ast.FunctionDef", ast.parse("def f(): pass").body[0])  # all fields that this Python wants
-    function.name, function.body = name, body
-    function.args.args = [ast.arg(parameter) for parameter in parameters]
-    return function
-
-
-def _inner_code(code: CodeType) -> CodeType:
-    return next(const for const in code.co_consts if isinstance(const, CodeType))

@@ -22,7 +22,7 @@ import ast
 import copy
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Final, TypeAlias, TypeVar, cast
+from typing import Final, TypeAlias, TypeVar
 
 from weft.frontend.liveness import (
     Names,
@@ -38,6 +38,7 @@ from weft.frontend.liveness import (
     own_nodes,
     statements,
 )
+from weft.frontend.trees import LOCAL, function_tree
 
 _NodeT = TypeVar("_NodeT", bound=ast.AST)
 
@@ -45,7 +46,6 @@ Place: TypeAlias = tuple[int, int]
 
 CLOCK: Final = "__weft_clock"  # what the cut function and its pieces find besides their own names
 SPENT: Final = "__weft_spent"
-LOCAL: Final = "__weft_local"  # LOCAL("x") is the local name x, or NO_VALUE
 NO_VALUE: Final = "__weft_no_value"
 _PIECE, _RESULT, _CODE, _START = "__weft_piece", "__weft_result", "__weft_code", "__weft_start"
 _ALWAYS_PYTHON = (ast.Import, ast.ImportFrom, ast.Global, ast.Nonlocal, ast.ClassDef, ast.Delete)
@@ -61,7 +61,6 @@ class Piece:
 
     variable: str
     tree: ast.FunctionDef
-    places: tuple[Place, ...]  # of its statements, inner ones too
 
 
 @dataclass(slots=True)
@@ -215,9 +214,8 @@ class _Cutter:
         """Make a piece; the call of it."""
         first = stmts[0]
         variable = f"{_PIECE}{len(self.result.pieces)}"
-        tree = _function(self.tree.name, ins, [_at(stmt, first) for stmt in body])
-        places = tuple(place_of(node) for node in _own_nodes(stmts) if isinstance(node, ast.stmt))
-        self.result.pieces.append(Piece(variable, _at(tree, first), places))
+        tree = function_tree(self.tree.name, ins, [_at(stmt, first) for stmt in body])
+        self.result.pieces.append(Piece(variable, _at(tree, first)))
         values = [_local(name) if name in unsure else ast.Name(name, ast.Load()) for name in ins]
         return ast.Call(ast.Name(variable, ast.Load()), values, [])
 
@@ -285,7 +283,7 @@ def _needed(definitions: dict[str, ast.stmt], stmts: list[ast.stmt]) -> list[ast
 
 
 def _own_nodes(stmts: list[ast.stmt]) -> Iterator[ast.AST]:
-    return own_nodes(_function("f", [], stmts))
+    return own_nodes(function_tree("f", [], stmts))
 
 
 def _is_worth(stmts: Sequence[ast.stmt]) -> bool:
@@ -413,14 +411,6 @@ def _at(node: _NodeT, place: ast.AST) -> _NodeT:
     if not hasattr(node, "lineno"):
         ast.copy_location(node, place)
     return ast.fix_missing_locations(node)
-
-
-def _function(name: str, parameters: list[str], body: list[ast.stmt]) -> ast.FunctionDef:
-    function = cast("ast.FunctionDef", ast.parse("def f(): pass").body[0])  # all fields that this Python wants
-    del function.lineno, function.col_offset, function.end_lineno, function.end_col_offset
-    function.name, function.body = name, body
-    function.args.args = [ast.arg(parameter) for parameter in parameters]
-    return function
 
 
 def _tuple(*items: ast.expr) -> ast.expr:

@@ -23,6 +23,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TypeAlias, cast
 
+from weft.frontend import trees
+
 StatementPath: TypeAlias = tuple[int, ...]
 Names: TypeAlias = frozenset[str]
 Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
@@ -178,7 +180,7 @@ def names_read(node: ast.AST | None) -> Names:
             return _NONE if isinstance(ctx, ast.Store) else frozenset((name,))
         case ast.AugAssign(target=ast.Name(id=name), value=value):
             return names_read(value) | {name}
-        case ast.Call(func=ast.Name(id="__weft_local"), args=[ast.Constant(value=str(name))]):
+        case ast.Call(func=ast.Name(id=trees.LOCAL), args=[ast.Constant(value=str(name))]):
             return frozenset((name,))
         case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.Lambda():
             return _read_by_function(node)

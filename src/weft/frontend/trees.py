@@ -1,0 +1,23 @@
+"""Functions made of syntax trees: by continuations and by cut functions."""
+
+from __future__ import annotations
+
+import ast
+from types import CodeType
+from typing import Final, cast
+
+LOCAL: Final = "__weft_local"  # LOCAL("x") in a tree is the local name x, or nothing if it has no value
+
+
+def function_tree(name: str, parameters: list[str], body: list[ast.stmt]) -> ast.FunctionDef:
+    """A function of plain parameters; it has no place yet."""
+    function = cast("ast.FunctionDef", ast.parse("def f(): pass").body[0])  # all fields that this Python wants
+    del function.lineno, function.col_offset, function.end_lineno, function.end_col_offset
+    function.name, function.body = name, body
+    function.args.args = [ast.arg(parameter) for parameter in parameters]
+    return function
+
+
+def inner_code(code: CodeType) -> CodeType:
+    """The code of the function that is defined in another code."""
+    return next(const for const in code.co_consts if isinstance(const, CodeType))
