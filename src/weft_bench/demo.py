@@ -21,6 +21,7 @@ from rich.table import Table
 
 import weft
 from weft_bench.agreement import Agreement, compare_outputs
+from weft_bench.formats import show_seconds
 from weft_bench.kernel import Kernel, Preset
 from weft_bench.kernels import BY_NAME, KERNELS
 from weft_bench.timing import fresh, run_once, time_interleaved
@@ -75,14 +76,6 @@ def measure_all(kernels: Sequence[Kernel], preset: Preset, repetitions: int, con
             rows.append(measure(kernel, preset, repetitions))
             progress.advance(task)
     return rows
-
-
-def show_seconds(seconds: float) -> str:
-    """Three digits and a unit: `112 ms`."""
-    unit, factor = ("s", 1.0) if seconds >= 1.0 else ("ms", 1e-3) if seconds >= 1e-3 else ("us", 1e-6)
-    number = seconds / factor
-    digits = 0 if number >= 100 else 1 if number >= 10 else 2
-    return f"{number:.{digits}f} {unit}"
 
 
 def show_agreement(row: Row) -> str:
