@@ -21,7 +21,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final, TypeAlias
 
@@ -143,15 +143,11 @@ def worker_environment(registered: Registered, threads: int, without: str = "") 
     framework = registered.loaded()
     chosen = {name: value for name, value in os.environ.items() if name not in ("PYTHONHOME", "WEFT_WITHOUT")}
     chosen |= dict.fromkeys(THREAD_VARIABLES, str(threads))
-    chosen |= {"PYTHONHASHSEED": "0", "PYTHONNOUSERSITE": "1", "PYTHONUNBUFFERED": "1"}
+    chosen |= {"PYTHONHASHSEED": "0", "PYTHONUNBUFFERED": "1"}
     chosen |= {"PYTHONPATH": os.pathsep.join(_python_path(registered))}
     if without:
         chosen["WEFT_WITHOUT"] = without
-    return chosen | dict(_strings(framework.environment(threads)))
-
-
-def _strings(variables: Mapping[str, str]) -> Mapping[str, str]:
-    return {name: str(value) for name, value in variables.items()}
+    return chosen | dict(framework.environment(threads))
 
 
 def _python_path(registered: Registered) -> list[str]:

@@ -38,7 +38,7 @@ LEAST_PAIRS: Final = 10
 LEAST_LONG_PAIRS: Final = 5  # where a pair takes so long that ten would not fit the budget
 MOST_PAIRS: Final = 50
 SHORT_SECONDS: Final = 0.05  # calls this short run once more, untimed, before each timed one
-SETTLE_SECONDS: Final = 0.025  # OpenBLAS's threads wait that long, busily, for more work
+SETTLE_SECONDS: Final = 0.03  # OpenBLAS's threads wait that long, busily, for more work
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

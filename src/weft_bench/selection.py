@@ -29,7 +29,7 @@ def choose_kernels(words: Sequence[str]) -> list[Program]:
         return [_own_program(kernel) for kernel in KERNELS]
     chosen: dict[str, Program] = {}
     for word in words:
-        program = _program_of_file(Path(word)) if _is_path(word) else _own_program(find_kernel(word))
+        program = _program_of_file(Path(word)) if is_path(word) else _own_program(find_kernel(word))
         chosen.setdefault(program.label, program)
     return list(chosen.values())
 
@@ -61,7 +61,8 @@ def second_spellings(programs: Iterable[Program]) -> list[Program]:
     return spelled
 
 
-def _is_path(word: str) -> bool:
+def is_path(word: str) -> bool:
+    """Whether a word of the command line means a file and not a kernel's name."""
     return word.endswith(".py") or os.sep in word
 
 

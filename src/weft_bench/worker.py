@@ -59,12 +59,13 @@ class Session:
     def build(self, _command: dict[str, Any]) -> dict[str, Any]:
         """Load everything, then build; importing the framework is done by `version` and not part of the seconds."""
         from weft_bench.exchange import read_values
+        from weft_bench.timing import fresh
 
         version = self.framework.version()
         source = self._source(version)
         self.kernel = source.kernel
         self.inputs = read_values(self.request["inputs"], Path(self.request["inputs_folder"]))
-        example = self._fresh()
+        example = fresh(self.inputs)
         with warnings.catch_warnings(record=True) as told:
             warnings.simplefilter("always")
             start = time.perf_counter()
@@ -108,16 +109,12 @@ class Session:
         key = hashlib.sha256(b"\0".join([*texts, repr(words).encode()])).hexdigest()[:16]
         return Path(self.request["artefacts"]) / framework.name / f"{Path(self.request['kernel']).stem}-{key}"
 
-    def _fresh(self) -> Inputs:
-        """Arguments nobody has touched: copies of every array."""
-        import numpy as np
-
-        return {name: v.copy() if isinstance(v, np.ndarray) else v for name, v in self.inputs.items()}
-
     def _call(self) -> float:
         """One call on fresh arguments; the garbage collector waits, and what the last call gave is gone before."""
         self.latest = None
-        arguments = self.built.load(self._fresh())
+        from weft_bench.timing import fresh
+
+        arguments = self.built.load(fresh(self.inputs))
         call, wait = self.built.call, self.built.wait
         gc.disable()
         try:

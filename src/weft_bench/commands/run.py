@@ -10,7 +10,7 @@ import argparse
 import importlib
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -30,6 +30,7 @@ from weft_bench.selection import (
     choose_frameworks,
     choose_kernels,
     choose_threads,
+    is_path,
     make_plans,
     second_spellings,
     split,
@@ -39,8 +40,6 @@ from weft_bench.words import UsageError
 
 DEFAULT_FRAMEWORKS = "numpy,weft"
 INTERRUPTED = 130
-# Options that say what is measured: `--resume` without any of them takes those of the run it continues.
-_SELECTING = ("kernels", "frameworks", "preset", "dtype", "threads", "without", "spellings")
 
 
 def parser() -> argparse.ArgumentParser:
@@ -70,14 +69,21 @@ def run(argv: Sequence[str]) -> int:
     """Measure, show, and say where it is kept."""
     options = parser().parse_args(argv)
     _check_numbers(options)
-    store, earlier, kept_words = _open(options)
-    words = list(argv)
-    if earlier is not None and kept_words is not None:
-        words = kept_words
-        options = _resumed(options, kept_words)
+    earlier: int | None = None
+    if options.resume:
+        earlier, options = _continued(options)
     frameworks = load_frameworks()
     plans = _plans(options, frameworks)
-    return _measure_all(options, store, earlier, words, plans, frameworks["numpy"])
+    store = open_store(options.output, create=True)  # only now: a word not understood leaves no file behind
+    if earlier is None:
+        earlier = store.begin(_command(argv), _machine())
+    return _measure_all(options, store, earlier, plans, frameworks["numpy"])
+
+
+def _command(argv: Sequence[str]) -> str:
+    """As it can be typed again, from any folder."""
+    words = [str(Path(word).absolute()) if is_path(word) and Path(word).exists() else word for word in argv]
+    return shlex.join(["weft", "bench", "run", *words])
 
 
 def _check_numbers(options: argparse.Namespace) -> None:
@@ -89,26 +95,17 @@ def _check_numbers(options: argparse.Namespace) -> None:
         raise UsageError("--retry-failed goes with --resume: it says which cells of the last run to measure again")
 
 
-def _open(options: argparse.Namespace) -> tuple[Store, int | None, list[str] | None]:
-    """The store; of `--resume` the run to continue, and its words if none are given now."""
-    if not options.resume:
-        return open_store(options.output, create=True), None, None
-    store = open_store(options.output)
-    last = store.last()
+def _continued(options: argparse.Namespace) -> tuple[int, argparse.Namespace]:
+    """The run to continue, and its options, with those that are given now in their place."""
+    last = open_store(options.output).last()
     if last is None:
         raise StoreError(f"{options.output} has no run to resume; leave --resume out")
-    chosen = any(getattr(options, name) for name in _SELECTING)
-    return store, last.id, None if chosen else shlex.split(last.command)[3:]
+    kept, plain = parser().parse_args(shlex.split(last.command)[3:]), parser().parse_args([])
+    given = {name: value for name, value in vars(options).items() if value != getattr(plain, name)}
+    return last.id, argparse.Namespace(**{**vars(kept), "output": options.output, **given})
 
 
-def _resumed(options: argparse.Namespace, words: Sequence[str]) -> argparse.Namespace:
-    """The options of the run that is continued; where and how to go on is said now."""
-    kept = parser().parse_args(words)
-    kept.output, kept.resume, kept.retry_failed = options.output, True, options.retry_failed
-    return kept
-
-
-def _plans(options: argparse.Namespace, frameworks: dict[str, Registered] | Any) -> list[Plan]:
+def _plans(options: argparse.Namespace, frameworks: Mapping[str, Registered]) -> list[Plan]:
     programs = choose_kernels(options.kernels)
     if options.spellings:
         programs = [*programs, *second_spellings(programs)]
@@ -139,16 +136,10 @@ class Going:
 
 
 def _measure_all(
-    options: argparse.Namespace,
-    store: Store,
-    earlier: int | None,
-    words: Sequence[str],
-    plans: Sequence[Plan],
-    numpy: Registered,
+    options: argparse.Namespace, store: Store, number: int, plans: Sequence[Plan], numpy: Registered
 ) -> int:
     console = Console(stderr=True)
     before = calibrate()
-    number = earlier if earlier is not None else store.begin(shlex.join(["weft", "bench", "run", *words]), _machine())
     store.describe(number, {"calibration_before": before.facts()})
     left = _left(store.run(number).cells, plans, retry_failed=options.retry_failed)
     interrupted = False

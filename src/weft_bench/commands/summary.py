@@ -18,6 +18,7 @@ from weft_bench.matrix import Matrix, Row, framework_titles, make_matrices
 def print_summary(run: Run, path: Path, noise: Sequence[str], console: Console) -> None:
     """All of it."""
     for matrix in make_matrices(run):
+        console.print(f"Speed-up over NumPy, preset {matrix.setting.label}", style="italic", highlight=False)
         console.print(make_table(matrix))
         for line in describe_frameworks(matrix):
             console.print(line, highlight=False, soft_wrap=True)
@@ -30,9 +31,7 @@ def print_summary(run: Run, path: Path, noise: Sequence[str], console: Console) 
 
 def make_table(matrix: Matrix) -> Table:
     """Speed-ups over NumPy; the superscript is the size of the 95 % interval in percent."""
-    table = Table(
-        title=f"Speed-up over NumPy, preset {matrix.setting.label}", title_justify="left", box=box.SIMPLE_HEAD
-    )
+    table = Table(box=box.SIMPLE_HEAD)
     table.add_column("kernel", no_wrap=True)
     table.add_column("NumPy", justify="right", no_wrap=True)
     titles = framework_titles(matrix.frameworks)
@@ -67,7 +66,8 @@ def describe_frameworks(matrix: Matrix) -> list[str]:
         if mean is None:
             lines.append(f"[bold]{framework}[/]: no right result{rest}")
         else:
-            found = f"geometric mean {show_factor(mean.value)} (95 %: {show_interval(mean)}) over {len(rows)} kernels"
+            over = f"{len(rows)} kernel{'' if len(rows) == 1 else 's'}"
+            found = f"geometric mean {show_factor(mean.value)} (95 %: {show_interval(mean)}) over {over}"
             lines.append(f"[bold]{framework}[/]: {found}{rest}")
     return lines
 
