@@ -30,6 +30,7 @@ FLAG_SETS = (
     ("-O3", "-mcpu=native", "-ffp-contract=fast", "-pthread"),
     ("-O2", "-pthread"),
 )
+TRIED = frozenset({"triad_stream", "fma64"})
 COMPILE_SECONDS = 120
 PROBE_SECONDS = 60
 
@@ -104,7 +105,10 @@ def build_probe(cpu: str, folder: Path | None = None) -> Probe:
         try:
             if not path.exists():
                 compile_probe([*command, *flags], path)
-            return Probe(path, version, flags, frozenset(run_probe(path, "kinds")))
+            kinds = frozenset(run_probe(path, "kinds"))
+            for kind in TRIED & kinds:
+                run_probe(path, kind, "1", "8192", "0")  # dies here if the processor lacks an instruction
+            return Probe(path, version, flags, kinds)
         except ProbeError as error:
             reasons.append(str(error))
     raise ProbeError(f"{' '.join(command)} cannot make the probe: {reasons[-1]}")
