@@ -41,10 +41,10 @@ class Drawing:
 
     def inline_svg(self) -> str:
         """The SVG for a page: without XML head and metadata, ids its own, as wide as its place allows."""
-        start = self.svg.index("<svg")
-        body = re.sub(r"<metadata>.*?</metadata>", "", self.svg[start:], flags=re.DOTALL)
+        body = re.sub(r"<metadata>.*?</metadata>", "", self.svg[self.svg.index("<svg") :], flags=re.DOTALL)
         body = re.sub(r'(\bid="|url\(#|href="#)', rf"\g<1>{self.name}-", body)
-        return re.sub(r'<svg\b([^>]*?) width="[^"]*"', rf'<svg role="img" aria-label="{self.title}"\1', body, count=1)
+        size = r'<svg\b([^>]*?) width="([^"]*)" height="[^"]*"'
+        return re.sub(size, rf'<svg role="img" aria-label="{self.title}" style="max-width:\2"\1', body, count=1)
 
 
 def new_figure(width: float, height: float) -> Any:
