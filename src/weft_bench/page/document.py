@@ -19,8 +19,8 @@ from weft_bench.statistics import Noise, estimate_noise
 METHOD = (
     "Every cell is a fresh process with its number of threads fixed. A repetition times NumPy and, right beside it, "
     "the framework, on fresh inputs made outside the timed region, after a warm-up; the first call and what is "
-    "compiled are kept apart. The number is NumPy's median over the framework's; its interval comes from resampling the pairs "
-    "(95 %, fixed seed). Superscripts are the paper's: the size of the 95 % interval of the framework's median, in "
+    "compiled are kept apart. The number is NumPy's median over the framework's; its interval comes from resampling "
+    "the pairs (95 %, fixed seed). Superscripts are the paper's: the size of the 95 % interval of the framework's median, in "
     "percent of that median, from 1 % on.",
     "↑3.00 is three times faster than NumPy, ↓3.00 three times slower. Means are geometric and over what a framework "
     "computes rightly: two of them are comparable on the kernels both get right, which the cards give as well. A "
@@ -46,6 +46,7 @@ def make_page(run: Run, matrices: Sequence[Matrix], drawings: Sequence[Drawing] 
             _figures(drawings, figure_note),
             element("section", element("h2", "Machine"), make_machine_section(run.machine), id="machine"),
             element("section", element("h2", "Method"), *(element("p", text) for text in METHOD), id="method"),
+            id="results",
         ),
         element("script", Html(script)),
     ]

@@ -17,7 +17,8 @@ RATE_UNITS = {"_bytes_per_second": "GB/s", "_flops_per_second": "Gflop/s"}
 def make_machine_section(machine: Mapping[str, Any]) -> Html:
     """All that is known of the machine."""
     rates = {key: value for key, value in machine.items() if _is_rate(key) and _is_mapping(value)}
-    facts = [item for key, value in machine.items() if key not in rates for item in _fact(key, value)]
+    named = [(key, value) for key, value in machine.items() if key not in rates and key != "schema"]
+    facts = [item for key, value in named for item in _fact(key, value)]
     tables = [_rate_table(key, value) for key, value in rates.items()]
     if not facts and not tables:
         return element("p", "This run does not say on which machine it ran.")
@@ -85,7 +86,7 @@ def _flat_rows(value: Mapping[str, Any], head: str = "") -> list[tuple[str, Mapp
         return [(name, {"": rate}) for name, rate in value.items()]
     rows: list[tuple[str, Mapping[str, Any]]] = []
     for name, item in value.items():
-        label = f"{head}, {name} thread{'' if name == '1' else 's'}" if head and name.isdigit() else f"{head} {name}"
+        label = f"{head}, {_words(name)}" if head else name
         rows += _flat_rows(item, label.strip()) if _is_mapping(item) else [(label.strip(), {"": item})]
     return rows
 
@@ -99,4 +100,7 @@ def _is_mapping(value: Any) -> TypeGuard[Mapping[str, Any]]:
 
 
 def _words(key: str) -> str:
-    return str(key).replace("_", " ")
+    """A key as words; one that is a number counts threads, which JSON has as text."""
+    if key.isdigit():
+        return f"{key} thread{'' if key == '1' else 's'}"
+    return key.replace("_", " ")
