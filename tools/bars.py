@@ -111,8 +111,8 @@ from weft_bench.timing import fresh, time_interleaved
 kernel = BY_NAME[sys.argv[1]]
 inputs = kernel.inputs("M")
 program = weft.program(kernel.function, fallback="error")
-program(**fresh(kernel, inputs))
-in_numpy, in_weft = time_interleaved((kernel.function, program), lambda: fresh(kernel, inputs), 5)
+program(**fresh(inputs))
+in_numpy, in_weft = time_interleaved((kernel.function, program), lambda: fresh(inputs), 5)
 assert program.stats.fallback_calls == program.stats.resumes == 0
 print(in_numpy / in_weft)
 """

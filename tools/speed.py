@@ -82,7 +82,7 @@ def measure(kernel: Kernel, preset: Preset, repetitions: int) -> Row:
     """Compile, compare the first results, then time both sides in turn."""
     inputs = kernel.inputs(preset)
     program = weft.program(kernel.function, fallback="error")
-    expected_inputs, actual_inputs = fresh(kernel, inputs), fresh(kernel, inputs)
+    expected_inputs, actual_inputs = fresh(inputs), fresh(inputs)
     expected, _ = run_once(kernel.function, expected_inputs)
     actual, _ = run_once(program, actual_inputs)
     compiling = (float(program.stats.compile_seconds), float(program.stats.legality_seconds))
@@ -92,7 +92,7 @@ def measure(kernel: Kernel, preset: Preset, repetitions: int) -> Row:
         kernel.tolerance(kernel.presets[preset]),
     ).reason
     del expected, actual, expected_inputs, actual_inputs
-    in_numpy, in_weft = time_every_run((kernel.function, program), lambda: fresh(kernel, inputs), repetitions)
+    in_numpy, in_weft = time_every_run((kernel.function, program), lambda: fresh(inputs), repetitions)
     stats = program.stats
     if stats.resumes or stats.fallback_calls or stats.python_calls or stats.compiles != 1:
         problem = problem or "Python ran a part of it, or it was compiled more than once"

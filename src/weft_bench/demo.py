@@ -49,7 +49,7 @@ def measure(kernel: Kernel, preset: Preset, repetitions: int) -> Row:
     """Compile the kernel for its first set of inputs, compare that run with NumPy's, then time both."""
     inputs = kernel.inputs(preset)
     program = weft.program(kernel.function, fallback="error")
-    expected_inputs, actual_inputs = fresh(kernel, inputs), fresh(kernel, inputs)
+    expected_inputs, actual_inputs = fresh(inputs), fresh(inputs)
     expected, _ = run_once(kernel.function, expected_inputs)
     actual, _ = run_once(program, actual_inputs)
     agreement = compare_outputs(
@@ -57,9 +57,7 @@ def measure(kernel: Kernel, preset: Preset, repetitions: int) -> Row:
         kernel.collect(actual, actual_inputs),
         kernel.tolerance(kernel.presets[preset]),
     )
-    numpy_seconds, weft_seconds = time_interleaved(
-        (kernel.function, program), lambda: fresh(kernel, inputs), repetitions
-    )
+    numpy_seconds, weft_seconds = time_interleaved((kernel.function, program), lambda: fresh(inputs), repetitions)
     stats = program.stats
     compile_seconds = float(stats.compile_seconds) if stats.compiles else None
     return Row(kernel, agreement, numpy_seconds, weft_seconds, compile_seconds)
