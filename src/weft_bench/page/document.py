@@ -20,8 +20,8 @@ METHOD = (
     "Every cell is a fresh process with its number of threads fixed. A repetition times NumPy and, right beside it, "
     "the framework, on fresh inputs made outside the timed region, after a warm-up; the first call and what is "
     "compiled are kept apart. The number is NumPy's median over the framework's; its interval comes from resampling "
-    "the pairs (95 %, fixed seed). Superscripts are the paper's: the size of the 95 % interval of the framework's median, in "
-    "percent of that median, from 1 % on.",
+    "the pairs (95 %, fixed seed). Superscripts are the paper's: the size of the 95 % interval of the framework's "
+    "median, in percent of that median, from 1 % on.",
     "↑3.00 is three times faster than NumPy, ↓3.00 three times slower. Means are geometric and over what a framework "
     "computes rightly: two of them are comparable on the kernels both get right, which the cards give as well. A "
     "result counts as right when every output agrees with NumPy's within the kernel's tolerance.",
