@@ -21,6 +21,7 @@ from weft_bench.statistics import Estimate, geometric_mean, median_estimate, spe
 NUMPY = "numpy"
 OWN_DOMAIN, OWN_DWARF = "Your own", "Not named"
 PRESETS = ("S", "M", "L", "paper")
+SHOWN_FIRST = ("M", "L", "S", "paper")
 STATES: tuple[State, ...] = (
     "ok",
     "unsupported",
@@ -32,12 +33,18 @@ STATES: tuple[State, ...] = (
 )
 
 
-@dataclass(frozen=True, slots=True, order=True)
+@dataclass(frozen=True, slots=True)
 class Setting:
     """What the cells of one table share."""
 
     preset: str
     threads: int
+
+    @property
+    def rank(self) -> tuple[int, str, int]:
+        """Which of several to show first: the middle preset, with the most threads."""
+        place = SHOWN_FIRST.index(self.preset) if self.preset in SHOWN_FIRST else len(SHOWN_FIRST)
+        return place, self.preset, -self.threads
 
     @property
     def label(self) -> str:
@@ -134,7 +141,7 @@ def make_matrices(run: Run) -> tuple[Matrix, ...]:
         found = settings.setdefault(Setting(cell.preset, cell.threads), {})
         found[cell.kernel, cell.dtype, cell.framework] = cell
     matrices = [make_matrix(setting, list(cells.values())) for setting, cells in settings.items()]
-    return tuple(sorted(matrices, key=lambda matrix: (-len(matrix.scores), matrix.setting)))
+    return tuple(sorted(matrices, key=lambda matrix: (-len(matrix.scores), matrix.setting.rank)))
 
 
 def make_matrix(setting: Setting, cells: Sequence[Cell]) -> Matrix:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -97,7 +98,7 @@ class Noise:
 def median_estimate(samples: Sequence[float]) -> Estimate:
     """The median of some seconds, and the interval of that median."""
     seconds = _seconds(samples)
-    draws = np.median(seconds[_resamples(len(seconds), 0)], axis=1)
+    draws = _medians(seconds[_resamples(len(seconds), 0)])
     return _estimate(float(np.median(seconds)), draws, smallest=len(seconds))
 
 
@@ -120,6 +121,16 @@ def ratio_of_speedups(before: Sequence[Sequence[Pair]], after: Sequence[Sequence
         new_value, new_draws = _log_ratios(new, 2 * stream + 1)
         logs.append((new_value - old_value, new_draws - old_draws))
     return _mean_of_logs(logs, smallest=min(len(pairs) for pairs in (*before, *after)))
+
+
+def ratio_of_times(before: Sequence[Sequence[float]], after: Sequence[Sequence[float]]) -> Estimate:
+    """Geometric mean over kernels of how many times shorter `after` is; the two were not measured side by side."""
+    logs: list[tuple[float, Draws]] = []
+    for stream, (old, new) in enumerate(zip(before, after, strict=True)):
+        old_value, old_draws = _log_medians(old, 2 * stream)
+        new_value, new_draws = _log_medians(new, 2 * stream + 1)
+        logs.append((old_value - new_value, old_draws - new_draws))
+    return _mean_of_logs(logs, smallest=min(len(samples) for samples in (*before, *after)))
 
 
 def estimate_noise(cells: Sequence[Cell]) -> Noise:
@@ -151,10 +162,23 @@ def _log_ratios(pairs: Sequence[Pair], stream: int) -> tuple[float, Draws]:
     """The logarithm of the ratio of medians: of the samples, and of every resample."""
     numpy, framework = _sides(pairs)
     chosen = _resamples(len(pairs), stream)
-    draws = np.log(np.median(numpy[chosen], axis=1) / np.median(framework[chosen], axis=1))
+    draws = np.log(_medians(numpy[chosen]) / _medians(framework[chosen]))
     return _log_ratio(pairs), draws
 
 
+def _log_medians(samples: Sequence[float], stream: int) -> tuple[float, Draws]:
+    seconds = _seconds(samples)
+    return float(np.log(np.median(seconds))), np.log(_medians(seconds[_resamples(len(seconds), stream)]))
+
+
+def _medians(draws: Draws) -> Draws:
+    """The median of each row; sorting short rows is several times faster than `np.median`, which selects."""
+    ordered = np.sort(draws, axis=1)
+    middle = draws.shape[1] // 2
+    return 0.5 * (ordered[:, (draws.shape[1] - 1) // 2] + ordered[:, middle])
+
+
+@lru_cache(maxsize=256)
 def _resamples(count: int, stream: int) -> NDArray[Any]:
     """Indices of `RESAMPLES` draws with replacement; another stream for every kernel, or their errors would align."""
     return np.random.default_rng((SEED, stream)).integers(0, count, (RESAMPLES, count))

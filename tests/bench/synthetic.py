@@ -52,14 +52,8 @@ def make_cell(kernel: str, framework: str, *, ratio: float = 2.0, seed: int = 1,
 
 def make_failure(kernel: str, framework: str, state: State, message: str, **changes: Any) -> Cell:
     """A cell without samples."""
-    nothing: dict[str, Any] = {
-        "pairs": (),
-        "build_seconds": None,
-        "first_seconds": None,
-        "peak_bytes": None,
-        "error_eps": None,
-    }
-    return make_cell(kernel, framework, **(nothing | {"state": state, "message": message} | changes))
+    nothing: dict[str, Any] = dict.fromkeys(("build_seconds", "first_seconds", "peak_bytes", "error_eps"))
+    return make_cell(kernel, framework, **({"pairs": (), "state": state, "message": message} | nothing | changes))
 
 
 def make_run(
