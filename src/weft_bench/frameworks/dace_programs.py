@@ -22,7 +22,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from weft_bench.frameworks.extraction import Extract, extract, require, scalar_type
+from weft_bench.frameworks.extraction import Extract, extract, is_array, require, scalar_type
 from weft_bench.frameworks.protocol import Built, Source
 from weft_bench.frameworks.shape_symbols import Shapes, name_extents, symbol_values
 from weft_bench.kernel import Inputs
@@ -87,8 +87,9 @@ class DacePrograms:
 
         def unload(result: Any) -> Any:
             if isinstance(result, list | tuple):
-                return tuple(cast("list[Any]", result))
-            return result[0] if "__return" in scalars and isinstance(result, np.ndarray) else result
+                names = (f"__return_{number}" for number in range(len(cast("list[Any]", result))))
+                return tuple(as_number(item, name in scalars) for item, name in zip(result, names, strict=True))
+            return as_number(result, "__return" in scalars)
 
         return Built(call=compiled, load=load, unload=unload, from_artefacts=found)
 
@@ -99,6 +100,13 @@ class DacePrograms:
         shapes = name_extents(source.kernel, arguments)
         typed = annotate(program, source.kernel.name, arguments, shapes).function(source.kernel.name)
         return (*header(program, source.kernel.name, arguments, shapes), *typed.text().splitlines()[:2])
+
+
+def as_number(value: Any, is_scalar: bool) -> Any:
+    """DaCe returns a number as an array of one; NumPy's integers come from Python's own counting."""
+    if not is_scalar or not is_array(value):
+        return value
+    return int(value[0]) if value.dtype.kind in "iu" else value[0]
 
 
 def program_text(program: Extract, name: str, arguments: Inputs, shapes: Shapes) -> str:
