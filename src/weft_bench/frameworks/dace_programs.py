@@ -87,8 +87,8 @@ class DacePrograms:
 
         def unload(result: Any) -> Any:
             if isinstance(result, list | tuple):
-                names = (f"__return_{number}" for number in range(len(cast("list[Any]", result))))
-                return tuple(as_number(item, name in scalars) for item, name in zip(result, names, strict=True))
+                items = enumerate(cast("list[Any]", result))
+                return tuple(as_number(item, f"__return_{number}" in scalars) for number, item in items)
             return as_number(result, "__return" in scalars)
 
         return Built(call=compiled, load=load, unload=unload, from_artefacts=found)

@@ -42,11 +42,14 @@ def name_extents(kernel: Kernel, arguments: Inputs) -> Shapes:
     """The shapes of all arrays in symbols; in numbers, if the symbols did not give the example's extents."""
     arrays = {name: value for name, value in arguments.items() if is_array(value)}
     numbers = {name: tuple(Extent("", extent) for extent in array.shape) for name, array in arrays.items()}
-    try:
-        shapes = _name_by_probes(kernel, list(arrays))
-    except (ArithmeticError, IndexError, KeyError, TypeError, ValueError):  # a user's kernel may refuse small sizes
-        return numbers
-    return shapes if _explains(shapes, arrays) else numbers
+    for probes in (_probe_small, _probe_large):
+        try:
+            shapes = _name_by_probes(kernel, list(arrays), list(probes(kernel.presets["S"])))
+        except (ArithmeticError, IndexError, KeyError, TypeError, ValueError):  # a user's kernel may refuse sizes
+            continue
+        if _explains(shapes, arrays):
+            return shapes
+    return numbers
 
 
 def symbol_values(shapes: Shapes, arguments: Inputs) -> dict[str, int]:
@@ -68,8 +71,7 @@ def _explains(shapes: Shapes, arrays: dict[str, NDArray[Any]]) -> bool:
     )
 
 
-def _name_by_probes(kernel: Kernel, arrays: list[str]) -> Shapes:
-    probes = list(_probe_sizes(kernel.presets["S"]))
+def _name_by_probes(kernel: Kernel, arrays: list[str], probes: list[dict[str, int]]) -> Shapes:
     found = [kernel.inputs(sizes) for sizes in probes]
     sizes = {name: tuple(probe[name] for probe in probes) for name in probes[0]}
     own: dict[tuple[int, ...], str] = {}
@@ -82,12 +84,23 @@ def _name_by_probes(kernel: Kernel, arrays: list[str]) -> Shapes:
     }
 
 
-def _probe_sizes(largest: Sizes) -> Iterator[dict[str, int]]:
+def _probe_small(largest: Sizes) -> Iterator[dict[str, int]]:
     """Small sizes, then the same with one of them as large as it was, in turn."""
-    small = {name: max(1, value // SHRINK) for name, value in largest.items()}
+    small = _shrink(largest)
     yield small
     for name, value in largest.items():
         yield small | {name: max(value, small[name] + 1)}
+
+
+def _probe_large(largest: Sizes) -> Iterator[dict[str, int]]:
+    """The other way round, for extents that vanish unless several sizes are large: what convolutions leave."""
+    yield dict(largest)
+    for name, value in _shrink(largest).items():
+        yield {**largest, name: value}
+
+
+def _shrink(largest: Sizes) -> dict[str, int]:
+    return {name: max(1, value // SHRINK) for name, value in largest.items()}
 
 
 def _name_extent(
