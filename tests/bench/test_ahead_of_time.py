@@ -196,8 +196,13 @@ def test_a_missing_tool_is_named_with_the_way_out() -> None:
 
 
 def test_the_first_error_of_a_long_output_is_told() -> None:
-    output = "g++ -O3 ...\nfile.cpp:1: note: x\nfile.cpp:2: error: no match\nfile.cpp:3: error: other\n"
+    output = "g++ -O3 ...\n/a/b/file.cpp:1: note: x\n/a/b/file.cpp:2: error: no match\nfile.cpp:3: error: other\n"
     assert what_went_wrong(output) == "file.cpp:2: error: no match"
+    assert what_went_wrong("CRITICAL: trouble\nk.py:6:13 error: Attribute unknown\n") == (
+        "k.py:6:13 error: Attribute unknown"
+    )
+    assert what_went_wrong("ModuleNotFoundError: no pythran\n") == "ModuleNotFoundError: no pythran"
+    assert what_went_wrong("") == "no message"
 
 
 @pytest.mark.parametrize("framework", ["pythran", "dace"])

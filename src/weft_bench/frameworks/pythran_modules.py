@@ -9,6 +9,7 @@ Matrix products are OpenBLAS's, from the package `scipy-openblas64`, as NumPy's 
 from __future__ import annotations
 
 import importlib.util
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
@@ -126,10 +127,10 @@ def compile_module(module: Path, library: Path) -> None:
 
 
 def what_went_wrong(output: str) -> str:
-    """The first line that says so, in one line."""
+    """The first line of Pythran or g++ that names an error, its file without the folders."""
     lines = [line.strip() for line in output.splitlines() if line.strip()]
-    telling = [line for line in lines if "error" in line.lower() or "CRITICAL" in line]
-    return (telling or lines or ["no message"])[0]
+    telling = [line for line in lines if " error: " in line] + [line for line in lines if "rror" in line] + lines
+    return re.sub(r"^[^\s:]*/", "", telling[0]) if telling else "no message"
 
 
 def load_function(library: Path, name: str) -> Callable[..., Any]:
