@@ -28,7 +28,7 @@ import numpy as np
 from weft_bench import rates
 from weft_bench.blas import describe_blas, measure_gemm
 from weft_bench.environments import home
-from weft_bench.hardware import ROOT, order_cpus, read_hardware, usable_cpus
+from weft_bench.hardware import ROOT, read_hardware, team_order, usable_cpus
 from weft_bench.probe import SOURCE, Probe, ProbeError, build_probe, describe_compiler, find_compiler
 
 SCHEMA = 1  # of the dictionary; counts up when a key changes its meaning
@@ -136,7 +136,7 @@ def measure_natively(
     plan = rates.Plan(
         probe=probe,
         levels=rates.find_levels(facts),
-        cpus=order_cpus(ROOT, usable_cpus()),
+        cpus=team_order(ROOT, usable_cpus()),
         counts=counts,
         seconds=seconds,
     )

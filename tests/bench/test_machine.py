@@ -154,6 +154,35 @@ def test_threads_take_every_core_before_any_twice(tmp_path: Path) -> None:
     assert hardware.order_cpus(root, range(4)) == [0, 2, 1, 3]
 
 
+def processor_files(cores: list[int], speeds: list[int], name: str) -> dict[str, str]:
+    files: dict[str, str] = {}
+    for cpu, (core, speed) in enumerate(zip(cores, speeds, strict=True)):
+        folder = f"{hardware.CPU_FOLDER}/cpu{cpu}"
+        files |= {f"{folder}/topology/core_id": str(core), f"{folder}/{name}": str(speed)}
+    return files
+
+
+@pytest.mark.parametrize(
+    ("cores", "speeds", "threads", "chosen"),
+    [
+        ([0, 1, 2, 3], [1, 1, 1, 1], 1, [3]),
+        ([0, 1, 2, 3], [1, 1, 1, 1], 2, [2, 3]),
+        ([0, 0, 1, 1], [1, 1, 1, 1], 2, [1, 3]),  # hardware threads of one core have neighbouring numbers
+        ([0, 1, 0, 1], [1, 1, 1, 1], 2, [2, 3]),
+        ([0, 0, 1, 1, 2, 3], [9, 9, 9, 9, 5, 5], 2, [1, 3]),  # the last two are slow cores
+        ([0, 0, 1, 1, 2, 3], [9, 9, 9, 9, 5, 5], 3, [1, 3, 5]),
+        ([0, 1], [1, 1], 8, [0, 1]),
+    ],
+)
+@pytest.mark.parametrize("name", ["cpu_capacity", "cpufreq/cpuinfo_max_freq"])
+def test_a_team_is_bound_to_fast_cores_of_its_own(
+    cores: list[int], speeds: list[int], threads: int, chosen: list[int], name: str, tmp_path: Path
+) -> None:
+    root = write_files(tmp_path, processor_files(cores, speeds, name))
+
+    assert hardware.choose_cpus(threads, root, range(len(cores))) == chosen
+
+
 @pytest.mark.parametrize(
     ("text", "numbers"),
     [("0-2,8", [0, 1, 2, 8]), ("5", [5]), ("", []), ("x-2", []), ("0-3,32-33", [0, 1, 2, 3, 32, 33])],
