@@ -8,7 +8,7 @@ out:  an executable for the shapes of the example arguments; integers are part o
     def stockham_fft(x: NDArray[Any], radix: int, stages: int) -> NDArray[Any]:
 
 JAX's arrays cannot be changed. An override of a kernel that changes its arguments returns them instead: all of the
-kernel's outputs, in their order.
+kernel's outputs, in their order. Its parameters that are annotated as `int`, and no others, are static.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from weft_bench.frameworks.kernel_text import (
     decorate_one,
     find_item_assignment,
     load_text,
-    reached_functions,
+    program_of,
     replace_numpy,
 )
 from weft_bench.frameworks.numpy_results import as_numpy
@@ -67,14 +67,14 @@ class JaxFunctions:
 
         framework: Any = jax
         events = _keep_programs(framework, source)
-        function: Any = getattr(load_text(program(source), source, self.name), source.kernel.name)
+        static = static_parameters(_text(source), source.kernel.name, arguments)
+        function: Any = getattr(load_text(program(source, static), source, self.name), source.kernel.name)
 
         def load(inputs: Inputs) -> Inputs:
             return framework.block_until_ready(
                 {name: framework.device_put(value) if _is_data(value) else value for name, value in inputs.items()}
             )
 
-        static = static_parameters(_text(source), source.kernel.name)
         executable: Any = function.lower(**load(arguments)).compile()
 
         def call(**loaded: Any) -> Any:
@@ -92,26 +92,28 @@ class JaxFunctions:
     def added_lines(self, source: Source) -> tuple[str, ...]:
         if source.is_override:
             return ()
-        text = _text(source)
-        return (IMPORT, "import jax.numpy as np", decorator(text, source.kernel.name))
+        static = static_parameters(_text(source), source.kernel.name)
+        return (IMPORT, "import jax.numpy as np", decorator(static))
 
 
-def decorator(text: str, name: str) -> str:
-    """The line over the kernel's function; parameters that are integers are part of the compiled program."""
-    static = static_parameters(text, name)
+def decorator(static: tuple[str, ...]) -> str:
+    """The line over the kernel's function."""
     return f"@jax.jit(static_argnames={static!r})" if static else "@jax.jit"
 
 
-def static_parameters(text: str, name: str) -> tuple[str, ...]:
-    """The names of the parameters annotated as `int`."""
-    (function,) = [node for node in reached_functions(text, name) if node.name == name]
+def static_parameters(text: str, name: str, arguments: Inputs | None = None) -> tuple[str, ...]:
+    """Parameters that are part of the compiled program: annotated as `int`, or, where nothing is said, given as one."""
+    (function,) = [node for node in program_of(text, name) if node.name == name]
+    given = arguments or {}
     parameters = function.args.posonlyargs + function.args.args + function.args.kwonlyargs
     return tuple(
-        item.arg for item in parameters if isinstance(item.annotation, ast.Name) and item.annotation.id == "int"
+        item.arg
+        for item in parameters
+        if (ast.unparse(item.annotation) == "int" if item.annotation else type(given.get(item.arg)) is int)
     )
 
 
-def program(source: Source) -> str:
+def program(source: Source, static: tuple[str, ...]) -> str:
     """The text JAX is given: an override as it is, a kernel that changes no array with two lines put in."""
     text, name = _text(source), source.kernel.name
     if source.is_override:
@@ -122,7 +124,7 @@ def program(source: Source) -> str:
     changed = [output for output in source.kernel.outputs if output != RETURN]
     if changed:
         raise UnsupportedKernelError(f"the kernel changes {', '.join(changed)}, and arrays of JAX cannot be changed")
-    return decorate_one(replace_numpy(text, "jax.numpy"), name, decorator(text, name), IMPORT)
+    return decorate_one(replace_numpy(text, "jax.numpy"), name, decorator(static), IMPORT)
 
 
 def _keep_programs(framework: Any, source: Source) -> list[str]:
@@ -131,7 +133,11 @@ def _keep_programs(framework: Any, source: Source) -> list[str]:
     framework.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
     framework.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
     events: list[str] = []
-    framework.monitoring.register_event_listener(lambda event, **_: events.append(event))
+
+    def listen(event: str, **_: Any) -> None:
+        events.append(event)
+
+    framework.monitoring.register_event_listener(listen)
     return events
 
 

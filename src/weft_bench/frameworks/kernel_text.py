@@ -100,6 +100,7 @@ def decorator_lines(text: str, name: str, decorator: str, others: Sequence[str])
 
 
 def program_of(text: str, name: str) -> tuple[ast.FunctionDef, ...]:
+    """The functions `name` reaches; there must be one of that name."""
     functions = reached_functions(text, name)
     if not functions:
         raise UnsupportedKernelError(f"the kernel's file defines no function `{name}`: name it like the kernel")

@@ -11,14 +11,12 @@ from typing import Any, cast
 import numpy as np
 
 
-def as_numpy(result: Any, float_bits: int | None = None) -> Any:
-    """Convert; `float_bits` is the width of a Python float that stands for a narrower number."""
+def as_numpy(result: Any) -> Any:
+    """Convert; whole numbers come back as Python's, since kernels count with those."""
     if isinstance(result, tuple | list):
         return tuple(as_numpy(item) for item in cast("tuple[Any, ...]", result))
     if result is None or isinstance(result, bool | int):
         return result
-    if isinstance(result, float):
-        return np.float32(result) if float_bits == 32 else np.float64(result)
     array = np.asarray(result)
     if array.ndim:
         return array

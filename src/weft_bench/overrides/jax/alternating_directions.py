@@ -1,4 +1,4 @@
-# pyright: basic, reportMissingImports=false
+# pyright: basic, reportMissingImports=false, reportAttributeAccessIssue=false
 """Heat by alternating directions for JAX: elimination and substitution are scans, one line after the other."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-# pyright: basic, reportMissingImports=false
+# pyright: basic, reportMissingImports=false, reportAttributeAccessIssue=false
 """Azimuthal integration for JAX, where no array has an extent that depends on data: masked sums and counts."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-# pyright: basic, reportMissingImports=false
+# pyright: basic, reportMissingImports=false, reportAttributeAccessIssue=false
 """Flow in a cavity for JAX: loops that carry the fields."""
 
 from __future__ import annotations

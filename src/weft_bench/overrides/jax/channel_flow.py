@@ -1,4 +1,4 @@
-# pyright: basic, reportMissingImports=false
+# pyright: basic, reportMissingImports=false, reportAttributeAccessIssue=false
 """Flow in a channel for JAX: loops that carry the fields, the outer one until the flow is steady."""
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-# pyright: basic, reportMissingImports=false
-"""Cholesky factorisation for JAX, where slices must have fixed extents and a loop over scalars is slow: column by column,
-with masks for the part that is done. Every entry is the same sum as in the original.
+# pyright: basic, reportMissingImports=false, reportAttributeAccessIssue=false
+"""Cholesky factorisation for JAX, where slices must have fixed extents and a loop over scalars is slow: column by
+column, with masks for the part that is done. Every entry is the same sum as in the original.
 """
 
 from __future__ import annotations

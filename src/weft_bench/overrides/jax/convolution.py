@@ -1,6 +1,6 @@
-# pyright: basic, reportMissingImports=false
-"""A convolutional layer for JAX: its loop over the places of the image would be unrolled, so there is one over the places
-of the window.
+# pyright: basic, reportMissingImports=false, reportAttributeAccessIssue=false
+"""A convolutional layer for JAX: its loop over the places of the image would be unrolled, so there is one over the
+places of the window.
 """
 
 from __future__ import annotations

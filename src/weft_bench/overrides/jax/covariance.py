@@ -1,4 +1,4 @@
-# pyright: basic, reportMissingImports=false
+# pyright: basic, reportMissingImports=false, reportAttributeAccessIssue=false
 """Covariances for JAX, where slices must have fixed extents: a whole row of the result at a time."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-# pyright: basic, reportMissingImports=false
+# pyright: basic, reportMissingImports=false, reportAttributeAccessIssue=false
 """The cyclic redundancy check for JAX: a scan over the bytes."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-# pyright: basic, reportMissingImports=false
+# pyright: basic, reportMissingImports=false, reportAttributeAccessIssue=false
 """Deriche's filter for JAX: each recursion is a scan, over the columns of the image and then over its rows."""
 
 from __future__ import annotations

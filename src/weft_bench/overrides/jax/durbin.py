@@ -1,6 +1,6 @@
-# pyright: basic, reportMissingImports=false
-"""Durbin's recursion for JAX, where slices must have fixed extents: what is reversed from k on is rolled into place, and a
-mask hides the rest.
+# pyright: basic, reportMissingImports=false, reportAttributeAccessIssue=false
+"""Durbin's recursion for JAX, where slices must have fixed extents: what is reversed from k on is rolled into place,
+and a mask hides the rest.
 """
 
 from __future__ import annotations

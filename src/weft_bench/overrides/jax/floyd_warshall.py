@@ -1,4 +1,4 @@
-# pyright: basic, reportMissingImports=false
+# pyright: basic, reportMissingImports=false, reportAttributeAccessIssue=false
 """Shortest paths for JAX: a loop that carries the lengths."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-# pyright: basic, reportMissingImports=false
+# pyright: basic, reportMissingImports=false, reportAttributeAccessIssue=false
 """Gram-Schmidt for JAX: all later columns lose their part of column k at once, behind a mask."""
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-# pyright: basic, reportMissingImports=false
-"""LeNet-5 for JAX: its loops over the places of the image would be unrolled, so there is one over those of the window, and
-the pools are maxima over axes of their own.
+# pyright: basic, reportMissingImports=false, reportAttributeAccessIssue=false
+"""LeNet-5 for JAX: its loops over the places of the image would be unrolled, so there is one over those of the window,
+and the pools are maxima over axes of their own.
 """
 
 from __future__ import annotations

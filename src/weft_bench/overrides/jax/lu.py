@@ -1,6 +1,6 @@
-# pyright: basic, reportMissingImports=false
-"""LU factorisation for JAX, where slices must have fixed extents and a loop over scalars is slow: a row of U and a column
-of L at a time, with masks for the part that is done. Every entry is the same sum as in the original.
+# pyright: basic, reportMissingImports=false, reportAttributeAccessIssue=false
+"""LU factorisation for JAX, where slices must have fixed extents and a loop over scalars is slow: a row of U and a
+column of L at a time, with masks for the part that is done. Every entry is the same sum as in the original.
 """
 
 from __future__ import annotations

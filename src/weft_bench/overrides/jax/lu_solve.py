@@ -1,4 +1,4 @@
-# pyright: basic, reportMissingImports=false
+# pyright: basic, reportMissingImports=false, reportAttributeAccessIssue=false
 """A linear system by LU factorisation for JAX, where slices must have fixed extents and a loop over scalars is slow: a
 row of U and a column of L at a time, with masks for the part that is done. Every entry is the same sum as in the
 original.

@@ -1,4 +1,4 @@
-# pyright: basic, reportMissingImports=false
+# pyright: basic, reportMissingImports=false, reportAttributeAccessIssue=false
 """The Mandelbrot set for JAX: a choice instead of an assignment behind a mask."""
 
 from __future__ import annotations

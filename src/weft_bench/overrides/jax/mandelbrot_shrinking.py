@@ -1,4 +1,4 @@
-# pyright: basic, reportMissingImports=false
+# pyright: basic, reportMissingImports=false, reportAttributeAccessIssue=false
 """The Mandelbrot set for JAX, where no array has an extent that depends on data: points that escaped are masked."""
 
 from __future__ import annotations

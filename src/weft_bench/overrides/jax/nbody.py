@@ -1,4 +1,4 @@
-# pyright: basic, reportMissingImports=false
+# pyright: basic, reportMissingImports=false, reportAttributeAccessIssue=false
 """Gravitating bodies for JAX: a loop that carries the positions, the velocities and the pull."""
 
 from __future__ import annotations

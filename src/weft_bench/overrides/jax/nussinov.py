@@ -1,4 +1,4 @@
-# pyright: basic, reportMissingImports=false
+# pyright: basic, reportMissingImports=false, reportAttributeAccessIssue=false
 """RNA folding for JAX, where slices must have fixed extents: the loop over the places to split is a masked maximum over
 the whole row and column.
 """

@@ -1,4 +1,4 @@
-# pyright: basic, reportMissingImports=false
+# pyright: basic, reportMissingImports=false, reportAttributeAccessIssue=false
 """The rank-two update for JAX: the new A is returned beside x and w."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-# pyright: basic, reportMissingImports=false
+# pyright: basic, reportMissingImports=false, reportAttributeAccessIssue=false
 """The residual block for JAX: the padded image is made by `np.pad`, not by an assignment."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-# pyright: basic, reportMissingImports=false
+# pyright: basic, reportMissingImports=false, reportAttributeAccessIssue=false
 """Gauss-Seidel relaxation for JAX: the points of a row, each of which waits for its neighbour, are a scan."""
 
 from __future__ import annotations
@@ -6,7 +6,6 @@ from __future__ import annotations
 from typing import Any
 
 import jax
-import jax.numpy as np
 from jax import lax
 from numpy.typing import NDArray
 

@@ -1,4 +1,4 @@
-# pyright: basic, reportMissingImports=false
+# pyright: basic, reportMissingImports=false, reportAttributeAccessIssue=false
 """Self-energies for JAX: its loops over all combinations would be unrolled, so only those over the phonons' momenta and
 frequencies are left, and the rest is Einstein's sums.
 """

@@ -1,4 +1,4 @@
-# pyright: basic, reportMissingImports=false
+# pyright: basic, reportMissingImports=false, reportAttributeAccessIssue=false
 """A sparse matrix times a vector for JAX: the products of all entries at once, added up by row."""
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-# pyright: basic, reportMissingImports=false
-"""A symmetric matrix times another for JAX, where slices must have fixed extents: a row of A at a time, for all columns,
-behind masks.
+# pyright: basic, reportMissingImports=false, reportAttributeAccessIssue=false
+"""A symmetric matrix times another for JAX, where slices must have fixed extents: a row of A at a time, for all
+columns, behind masks.
 """
 
 from __future__ import annotations

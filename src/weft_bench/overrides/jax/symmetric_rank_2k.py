@@ -1,4 +1,4 @@
-# pyright: basic, reportMissingImports=false
+# pyright: basic, reportMissingImports=false, reportAttributeAccessIssue=false
 """A symmetric update for JAX, where slices must have fixed extents: a row of C at a time, all columns at once."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-# pyright: basic, reportMissingImports=false
+# pyright: basic, reportMissingImports=false, reportAttributeAccessIssue=false
 """The shift by a trace for JAX: a loop over the diagonal would be unrolled, so the tangents are taken at once."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-# pyright: basic, reportMissingImports=false
+# pyright: basic, reportMissingImports=false, reportAttributeAccessIssue=false
 """A product with a triangular matrix for JAX, where slices must have fixed extents: a row of B at a time, behind a mask
 that lets column i of A through below the diagonal.
 """

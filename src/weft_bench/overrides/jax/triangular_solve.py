@@ -1,4 +1,4 @@
-# pyright: basic, reportMissingImports=false
+# pyright: basic, reportMissingImports=false, reportAttributeAccessIssue=false
 """Forward substitution for JAX, where slices must have fixed extents: a mask for the part of a row that counts."""
 
 from __future__ import annotations

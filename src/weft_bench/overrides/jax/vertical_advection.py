@@ -1,4 +1,4 @@
-# pyright: basic, reportMissingImports=false
+# pyright: basic, reportMissingImports=false, reportAttributeAccessIssue=false
 """Vertical advection for JAX: elimination and substitution are scans over the levels, which come first."""
 
 from __future__ import annotations

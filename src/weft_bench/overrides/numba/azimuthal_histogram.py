@@ -1,4 +1,4 @@
-# pyright: basic, reportMissingImports=false
+# pyright: basic, reportMissingImports=false, reportAttributeAccessIssue=false
 """Azimuthal integration for Numba, whose `np.histogram` knows no weights: both histograms in one loop over the points,
 each thread with its own. The ring is guessed from the width and then set right by the edges, as NumPy does.
 """

@@ -1,6 +1,6 @@
-# pyright: basic, reportMissingImports=false
-"""Azimuthal integration by masks for Numba: its parallel mode leaves the loop over the rings alone, so that is shared out
-by hand, and the mask becomes a condition.
+# pyright: basic, reportMissingImports=false, reportAttributeAccessIssue=false
+"""Azimuthal integration by masks for Numba: its parallel mode leaves the loop over the rings alone, so that is shared
+out by hand, and the mask becomes a condition.
 """
 
 from __future__ import annotations

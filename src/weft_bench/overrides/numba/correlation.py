@@ -1,4 +1,4 @@
-# pyright: basic, reportMissingImports=false
+# pyright: basic, reportMissingImports=false, reportAttributeAccessIssue=false
 """Correlations for Numba, which has no `np.mean` and `np.std` along an axis. The scores are kept by variable, since its
 matrix products want contiguous operands, and the rows of the result are shared out.
 """

@@ -1,6 +1,6 @@
-# pyright: basic, reportMissingImports=false
-"""Covariances for Numba, which has no `np.mean` along an axis. The centred data is kept by variable beside `data`, since
-its matrix products want contiguous operands, and the rows of the result are shared out.
+# pyright: basic, reportMissingImports=false, reportAttributeAccessIssue=false
+"""Covariances for Numba, which has no `np.mean` along an axis. The centred data is kept by variable beside `data`,
+since its matrix products want contiguous operands, and the rows of the result are shared out.
 """
 
 from __future__ import annotations

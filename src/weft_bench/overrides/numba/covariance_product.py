@@ -1,4 +1,4 @@
-# pyright: basic, reportMissingImports=false
+# pyright: basic, reportMissingImports=false, reportAttributeAccessIssue=false
 """Covariances by a product for Numba, which has no `np.mean` along an axis: a sum along it, divided."""
 
 from __future__ import annotations

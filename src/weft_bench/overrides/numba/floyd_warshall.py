@@ -1,4 +1,4 @@
-# pyright: basic, reportMissingImports=false
+# pyright: basic, reportMissingImports=false, reportAttributeAccessIssue=false
 """Shortest paths for Numba, whose parallel mode takes a column and a row that broadcast for a mismatch: a loop over the
 rows. Node k's own row and column are copied first, as no assignment of its turn may see another.
 """
@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import Any
 
 import numba
-import numpy as np
 from numpy.typing import NDArray
 
 

@@ -1,6 +1,6 @@
-# pyright: basic, reportMissingImports=false
-"""LeNet-5 for Numba, which has no `np.sum` and `np.max` along several axes: loops in their place, with those over images
-shared out; the dense layers are NumPy's.
+# pyright: basic, reportMissingImports=false, reportAttributeAccessIssue=false
+"""LeNet-5 for Numba, which has no `np.sum` and `np.max` along several axes: loops in their place, with those over
+images shared out; the dense layers are NumPy's.
 """
 
 from __future__ import annotations
@@ -24,15 +24,14 @@ def convolve(x: NDArray[Any], weights: NDArray[Any]) -> NDArray[Any]:
     size = weights.shape[0]
     rows, columns = x.shape[1] - size + 1, x.shape[2] - size + 1
     y = np.empty((x.shape[0], rows, columns, weights.shape[3]), x.dtype)
-    for place in numba.prange(x.shape[0] * rows):
-        n, i = divmod(place, rows)
-        for j in range(columns):
-            y[n, i, j] = 0.0
-            for a in range(size):
-                for b in range(size):
-                    for c in range(x.shape[3]):
-                        for f in range(weights.shape[3]):
-                            y[n, i, j, f] += x[n, i + a, j + b, c] * weights[a, b, c, f]
+    for n in numba.prange(x.shape[0]):
+        for i in range(rows):
+            for j in range(columns):
+                y[n, i, j] = 0.0
+                for a in range(size):
+                    for b in range(size):
+                        for c in range(x.shape[3]):
+                            y[n, i, j] += x[n, i + a, j + b, c] * weights[a, b, c]
     return y
 
 

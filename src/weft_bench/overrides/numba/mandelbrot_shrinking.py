@@ -1,4 +1,4 @@
-# pyright: basic, reportMissingImports=false
+# pyright: basic, reportMissingImports=false, reportAttributeAccessIssue=false
 """The Mandelbrot set for Numba: every point goes through its turns by itself, so that nothing has to shrink.
 
 Without fastmath: a point near the edge of the set carries a difference in the last bit to another count.

@@ -1,4 +1,4 @@
-# pyright: basic, reportMissingImports=false
+# pyright: basic, reportMissingImports=false, reportAttributeAccessIssue=false
 """The product along the last axis for Numba, which multiplies matrices only: the first two axes are laid out as one."""
 
 from __future__ import annotations
@@ -6,7 +6,6 @@ from __future__ import annotations
 from typing import Any
 
 import numba
-import numpy as np
 from numpy.typing import NDArray
 
 

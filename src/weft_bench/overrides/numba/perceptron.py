@@ -1,4 +1,4 @@
-# pyright: basic, reportMissingImports=false
+# pyright: basic, reportMissingImports=false, reportAttributeAccessIssue=false
 """The perceptron for Numba, whose `np.max` and `np.sum` know no `keepdims`: the softmax in a loop over the rows."""
 
 from __future__ import annotations

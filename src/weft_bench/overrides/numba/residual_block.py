@@ -1,4 +1,4 @@
-# pyright: basic, reportMissingImports=false
+# pyright: basic, reportMissingImports=false, reportAttributeAccessIssue=false
 """The residual block for Numba, which multiplies matrices only and has no `np.mean` along several axes: pixels are laid
 out as the rows of a matrix.
 """
@@ -32,11 +32,11 @@ def convolve_same(x: NDArray[Any], weights: NDArray[Any]) -> NDArray[Any]:
     padded = np.zeros((batch, rows + 2, columns + 2, channels), x.dtype)
     padded[:, 1:-1, 1:-1] = x
     y = np.zeros((batch, rows, columns, weights.shape[3]), x.dtype)
-    for place in numba.prange(batch * rows):
-        n, i = divmod(place, rows)
-        for a in range(3):
-            for b in range(3):
-                y[n, i] += padded[n, i + a, b : b + columns] @ weights[a, b]
+    for n in numba.prange(batch):
+        for i in range(rows):
+            for a in range(3):
+                for b in range(3):
+                    y[n, i] += padded[n, i + a, b : b + columns] @ weights[a, b]
     return y
 
 

@@ -1,4 +1,4 @@
-# pyright: basic, reportMissingImports=false
+# pyright: basic, reportMissingImports=false, reportAttributeAccessIssue=false
 """Softmax for Numba, whose `np.max` and `np.sum` know no `keepdims`: a loop over the rows, as its users write it."""
 
 from __future__ import annotations
