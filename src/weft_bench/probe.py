@@ -21,6 +21,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from weft_bench.environments import home
+
 SOURCE = Path(__file__).parent / "native" / "probe.c"
 COMPILERS = ("gcc", "clang", "cc")
 # The first that compiles and runs. Clang would split vectors of 512 bits in two without the second flag.
@@ -63,12 +65,6 @@ class Probe:
         return found
 
 
-def cache_folder() -> Path:
-    """Where the suite keeps what can be made again: `$XDG_CACHE_HOME/weft-bench`."""
-    home = os.environ.get("XDG_CACHE_HOME")
-    return (Path(home) if home else Path.home() / ".cache") / "weft-bench"
-
-
 def find_compiler() -> list[str] | None:
     """The command of a C compiler: $CC, then those on the PATH, then the one of the package ziglang."""
     chosen = shlex.split(os.environ.get("CC", ""))
@@ -101,7 +97,7 @@ def build_probe(cpu: str, folder: Path | None = None) -> Probe:
     reasons: list[str] = []
     for flags in FLAG_SETS:
         key = hashlib.sha256("\0".join((source, version, cpu, *command, *flags)).encode()).hexdigest()[:20]
-        path = (folder or cache_folder()) / "probe" / key
+        path = (folder or home()) / "probe" / key
         try:
             if not path.exists():
                 compile_probe([*command, *flags], path)

@@ -7,9 +7,22 @@ from pathlib import Path
 
 import pytest
 
-from weft_bench.commands import compile_time
-from weft_bench.commands.compile_time import CompileTimes, FirstCall, measure_kernel, summarise
+from tests.bench import fakes
+from weft_bench.build_times import BuildTimes, make_times, measure_builds
+from weft_bench.cells import Cell
+from weft_bench.commands import compile_time, main
+from weft_bench.commands.compile_time import (
+    CompileTimes,
+    FirstCall,
+    make_framework_table,
+    measure_kernel,
+    summarise,
+    summarise_framework,
+)
+from weft_bench.frameworks import load_frameworks
 from weft_bench.fresh_process import ScriptError
+from weft_bench.runner import Plan
+from weft_bench.selection import choose_kernels
 
 
 def call(seconds: float, *, compiled: bool) -> FirstCall:
@@ -107,9 +120,10 @@ def test_a_real_kernel(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_the_nearest_kernel_is_suggested(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        compile_time.run(["jacobi2d"])
-    assert "did you mean jacobi_2d?" in capsys.readouterr().err
+    assert main(["compile-time", "jacobi2d"]) == 2
+    assert "did you mean 'jacobi_2d'?" in capsys.readouterr().err
+    assert main(["compile-time", "-f", "nunba"]) == 2
+    assert "did you mean 'numba'?" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("words", [["--repetitions", "0"], ["--jobs", "0"]])
@@ -129,3 +143,78 @@ def test_a_machine_without_a_compiler_is_told_so(
 
     assert compile_time.run(["crc16"]) == 1
     assert "no C compiler found" in capsys.readouterr().err
+
+
+# ---------------------------------------------------------------- several frameworks
+
+
+def cell(*, state: str = "ok", build: float = 1.0, first: float = 0.5, kept: bool = False) -> Cell:
+    return Cell(
+        kernel="lu",
+        framework="numba",
+        preset="S",
+        dtype="float64",
+        threads=1,
+        state=state,  # type: ignore[arg-type]
+        message="" if state == "ok" else "why",
+        build_seconds=build,
+        first_seconds=first,
+        from_artefacts=kept,
+    )
+
+
+def test_building_and_the_first_call_are_added() -> None:
+    times = make_times(cell(), cell(build=0.25, first=0.25, kept=True))
+
+    assert (times.cold, times.kept, times.state) == (1.5, 0.5, "ok")
+
+
+def test_a_failure_has_no_times() -> None:
+    times = make_times(cell(state="compile"), None)
+
+    assert (times.cold, times.kept, times.state, times.message) == (None, None, "compile", "why")
+
+
+def test_a_first_process_that_compiled_nothing_is_no_measurement() -> None:
+    times = make_times(cell(kept=True), cell(kept=True))
+
+    assert times.cold is None
+    assert "folder was empty" in times.message
+
+
+def test_frameworks_side_by_side() -> None:
+    good = BuildTimes(
+        kernel="lu", framework="numba", state="ok", build_seconds=1.0, first_seconds=1.0, kept_build_seconds=0.0,
+        kept_first_seconds=0.25,
+    )  # fmt: skip
+    bad = BuildTimes(kernel="crc16", framework="numba", state="compile", message="why")
+    away = BuildTimes(kernel="lu", framework="dace", state="not available", message="not installed")
+
+    assert summarise_framework("numba", [good, bad]) == (
+        "numba: median of 1 kernels 2.00 s, the worst lu with 2.00 s; 1 compile"
+    )
+    assert summarise_framework("dace", [away]) == "dace: nothing; 1 not available (not installed)"
+    columns = [list(column.cells) for column in make_framework_table([good, bad, away]).columns]
+    assert columns == [
+        ["lu", "crc16"],
+        ["2.00 s", "[red]compile[/]"],
+        ["250 ms", ""],
+        ["[red]not available[/]", ""],
+        ["", ""],
+    ]
+
+
+@pytest.mark.slow
+def test_frameworks_are_measured_in_workers(tmp_path: Path) -> None:
+    (program,) = choose_kernels(["crc16"])
+    plans = [
+        Plan(program=program, framework=fakes.register(name), preset="S", dtype=program.kernel.dtypes[-1], threads=1)
+        for name in ("plain", "raises")
+    ]
+
+    good, bad = measure_builds(plans, load_frameworks()["numpy"], tmp_path)
+
+    assert good.state == "ok"
+    assert good.cold is not None
+    assert good.kept is not None
+    assert (bad.state, bad.message) == ("execution", "IndexError: index 7 is out of bounds")

@@ -154,6 +154,35 @@ def test_threads_take_every_core_before_any_twice(tmp_path: Path) -> None:
     assert hardware.order_cpus(root, range(4)) == [0, 2, 1, 3]
 
 
+def processor_files(cores: list[int], speeds: list[int], name: str) -> dict[str, str]:
+    files: dict[str, str] = {}
+    for cpu, (core, speed) in enumerate(zip(cores, speeds, strict=True)):
+        folder = f"{hardware.CPU_FOLDER}/cpu{cpu}"
+        files |= {f"{folder}/topology/core_id": str(core), f"{folder}/{name}": str(speed)}
+    return files
+
+
+@pytest.mark.parametrize(
+    ("cores", "speeds", "threads", "chosen"),
+    [
+        ([0, 1, 2, 3], [1, 1, 1, 1], 1, [3]),
+        ([0, 1, 2, 3], [1, 1, 1, 1], 2, [2, 3]),
+        ([0, 0, 1, 1], [1, 1, 1, 1], 2, [1, 3]),  # hardware threads of one core have neighbouring numbers
+        ([0, 1, 0, 1], [1, 1, 1, 1], 2, [2, 3]),
+        ([0, 0, 1, 1, 2, 3], [9, 9, 9, 9, 5, 5], 2, [1, 3]),  # the last two are slow cores
+        ([0, 0, 1, 1, 2, 3], [9, 9, 9, 9, 5, 5], 3, [1, 3, 5]),
+        ([0, 1], [1, 1], 8, [0, 1]),
+    ],
+)
+@pytest.mark.parametrize("name", ["cpu_capacity", "cpufreq/cpuinfo_max_freq"])
+def test_a_team_is_bound_to_fast_cores_of_its_own(
+    cores: list[int], speeds: list[int], threads: int, chosen: list[int], name: str, tmp_path: Path
+) -> None:
+    root = write_files(tmp_path, processor_files(cores, speeds, name))
+
+    assert hardware.choose_cpus(threads, root, range(len(cores))) == chosen
+
+
 @pytest.mark.parametrize(
     ("text", "numbers"),
     [("0-2,8", [0, 1, 2, 8]), ("5", [5]), ("", []), ("x-2", []), ("0-3,32-33", [0, 1, 2, 3, 32, 33])],
@@ -263,8 +292,8 @@ def test_the_clock_moves() -> None:
 
 @pytest.fixture
 def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    return tmp_path / "cache" / "weft-bench"
+    monkeypatch.setenv("WEFT_BENCH_HOME", str(tmp_path / "home"))
+    return tmp_path / "home"
 
 
 def fake_compiler(folder: Path, script: str) -> str:
@@ -344,6 +373,9 @@ def test_without_a_compiler_numpy_gives_estimates(own_cache: Path, monkeypatch: 
     assert section["triad_bytes_per_second"]["memory"]["1"]["ordinary"] > 0.0
     assert section["peak_flops_per_second"]["float64"]["1"]["fma"] > 0.0
     assert json.loads(json.dumps(section)) == section
+    section["noise"]["trusted"] = True
+    (kept,) = (own_cache / "machine").iterdir()
+    kept.write_text(json.dumps(section), encoding="utf-8")
     assert machine.describe(quick=True, cached=True) == section
 
 
@@ -353,6 +385,34 @@ def test_facts_alone_measure_nothing(own_cache: Path) -> None:
     assert section["measured_with"] is None
     assert section["numpy"] == np.__version__
     assert not own_cache.exists()
+
+
+def section_of(rate: float, *, trusted: bool) -> dict[str, Any]:
+    return {
+        "measured_with": "C",
+        "triad_bytes_per_second": {"L1": {"1": {"ordinary": rate}}},
+        "peak_flops_per_second": {"float64": {"1": {"fma": 4.0}}},
+        "gemm_flops_per_second": {"float64": {"1": rate}},
+        "gemm_fraction_of_peak": {"float64": {"1": rate / 4.0}},
+        "page_fault": {"page_seconds": 1.0 / rate},
+        "noise": {"trusted": trusted},
+    }
+
+
+def test_what_a_busy_moment_measured_is_measured_again(own_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    sections = iter([section_of(2.0, trusted=False), section_of(1.0, trusted=False), section_of(3.0, trusted=True)])
+    monkeypatch.setattr(machine, "measure_all", lambda *_: next(sections))
+
+    def rate(section: dict[str, Any]) -> float:
+        return section["triad_bytes_per_second"]["L1"]["1"]["ordinary"]
+
+    assert rate(machine.describe(cached=True)) == 2.0
+    second = machine.describe(cached=True)
+    assert rate(second) == 2.0  # the better of the two
+    assert second["gemm_fraction_of_peak"] == {"float64": {"1": 0.5}}
+    assert second["page_fault"] == {"page_seconds": 0.5}
+    assert rate(machine.describe(cached=True)) == 3.0
+    assert rate(machine.describe(cached=True)) == 3.0  # steady: kept, nothing is measured
 
 
 def test_a_broken_cache_file_is_measured_again(tmp_path: Path) -> None:
