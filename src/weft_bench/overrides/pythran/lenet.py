@@ -55,7 +55,7 @@ def lenet(  # noqa: PLR0913, PLR0917 - five layers
     """The scores of the ten digits for every image."""
     first = pool(relu(convolve(x, w1) + b1))
     second = pool(relu(convolve(first, w2) + b2))
-    flat = np.reshape(second, (second.shape[0], second.shape[1] * second.shape[2] * second.shape[3]))
+    flat = second.reshape(second.shape[0], second.shape[1] * second.shape[2] * second.shape[3])
     third = relu(flat @ w3 + b3)
     fourth = relu(third @ w4 + b4)
     return fourth @ w5 + b5
