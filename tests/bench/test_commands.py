@@ -54,6 +54,7 @@ NOT_UNDERSTOOD = [
     ["run", "--repetitions", "0"],
     ["run", "--time-limit", "0"],
     ["run", "--retry-failed"],
+    ["run", "--without", "fuse-mops"],
     ["run", "nowhere.py"],
     ["setup", "numbaa"],
     ["list", "crc"],
