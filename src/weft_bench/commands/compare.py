@@ -93,7 +93,7 @@ def describe(found: Comparison, before: Run, after: Run) -> list[str]:
             f"NumPy itself was {show_number(change.value)} times as fast in B (95 %: {show_interval(change)})."
         )
     if found.only_before or found.only_after:
-        lines.append(f"Not compared: {found.only_before} cells that only A has, {found.only_after} that only B has.")
+        lines.append(f"Not compared, being in one run alone: {found.only_before} of A, {found.only_after} of B.")
     return lines
 
 
