@@ -26,9 +26,10 @@ from typing import Any, cast
 import numpy as np
 
 import weft
-from bars import Bar, environment, fresh_cache
+from bars import Bar
 from weft_bench.agreement import compare_outputs
 from weft_bench.demo import show_seconds
+from weft_bench.fresh_process import environment, fresh_cache
 from weft_bench.kernel import Kernel, Preset
 from weft_bench.kernels import BY_NAME
 from weft_bench.timing import fresh, run_once, time_every_run

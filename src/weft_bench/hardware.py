@@ -122,6 +122,29 @@ def order_cpus(root: Path, cpus: Sequence[int]) -> list[int]:
     return first + [cpu for cpu in cpus if cpu not in first]
 
 
+def team_order(root: Path, cpus: Sequence[int]) -> list[int]:
+    """The same with fast cores before slow ones, where a machine has both; among equals the last come first.
+
+    The first processors take the interrupts.
+    """
+    return order_cpus(root, sorted(cpus, key=lambda cpu: (-_speed(root, cpu), -cpu)))
+
+
+def choose_cpus(threads: int, root: Path = ROOT, cpus: Sequence[int] | None = None) -> list[int]:
+    """The processors to bind a team of threads to, by their numbers."""
+    return sorted(team_order(root, usable_cpus() if cpus is None else cpus)[:threads])
+
+
+def _speed(root: Path, cpu: int) -> int:
+    """How fast a core is among those of its machine: where they differ, one of these files tells."""
+    folder = root / CPU_FOLDER / f"cpu{cpu}"
+    for name in ("cpu_capacity", "cpufreq/cpuinfo_max_freq"):
+        text = _read(folder / name) or ""
+        if text.isdigit():
+            return int(text)
+    return 0
+
+
 def is_virtual(root: Path, info: dict[str, str]) -> bool | None:
     """Whether a hypervisor is below; None if the machine gives no sign either way."""
     product = " ".join(_read(root / "sys/class/dmi/id" / name) or "" for name in ("sys_vendor", "product_name"))

@@ -21,6 +21,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from weft_bench.environments import home
+
 SOURCE = Path(__file__).parent / "native" / "probe.c"
 COMPILERS = ("gcc", "clang", "cc")
 # The first that compiles and runs. Clang would split vectors of 512 bits in two without the second flag.
@@ -30,6 +32,7 @@ FLAG_SETS = (
     ("-O3", "-mcpu=native", "-ffp-contract=fast", "-pthread"),
     ("-O2", "-pthread"),
 )
+TRIED = frozenset({"triad_stream", "fma64"})
 COMPILE_SECONDS = 120
 PROBE_SECONDS = 60
 
@@ -60,12 +63,6 @@ class Probe:
         if not found or not all(number > 0.0 for number in found):
             raise ProbeError(f"probe {' '.join(words)} printed {found or 'nothing'}")
         return found
-
-
-def cache_folder() -> Path:
-    """Where the suite keeps what can be made again: `$XDG_CACHE_HOME/weft-bench`."""
-    home = os.environ.get("XDG_CACHE_HOME")
-    return (Path(home) if home else Path.home() / ".cache") / "weft-bench"
 
 
 def find_compiler() -> list[str] | None:
@@ -100,11 +97,14 @@ def build_probe(cpu: str, folder: Path | None = None) -> Probe:
     reasons: list[str] = []
     for flags in FLAG_SETS:
         key = hashlib.sha256("\0".join((source, version, cpu, *command, *flags)).encode()).hexdigest()[:20]
-        path = (folder or cache_folder()) / "probe" / key
+        path = (folder or home()) / "probe" / key
         try:
             if not path.exists():
                 compile_probe([*command, *flags], path)
-            return Probe(path, version, flags, frozenset(run_probe(path, "kinds")))
+            kinds = frozenset(run_probe(path, "kinds"))
+            for kind in TRIED & kinds:
+                run_probe(path, kind, "1", "8192", "0")  # dies here if the processor lacks an instruction
+            return Probe(path, version, flags, kinds)
         except ProbeError as error:
             reasons.append(str(error))
     raise ProbeError(f"{' '.join(command)} cannot make the probe: {reasons[-1]}")

@@ -32,8 +32,9 @@ class Source:
     """The program a framework is given.
 
     `path` is the kernel's own file, or that of the override: a module which defines a function of the kernel's name
-    with the kernel's parameters. `artefacts` is a folder that is kept, one for each key of source, framework, version
-    and flags: what was compiled before is found there again.
+    with the kernel's parameters. An override of a kernel that the framework cannot run at all defines
+    `UNSUPPORTED = "why"` instead, which becomes an `UnsupportedKernelError`. `artefacts` is a folder that is kept, one
+    for each key of source, framework, version and flags: what was compiled before is found there again.
     """
 
     kernel: Kernel

@@ -252,7 +252,7 @@ enum { KINDS = sizeof kinds / sizeof kinds[0] };
 
 enum { MAX_THREADS = 1024 };
 #define ROUND_SECONDS 2e-3 /* long against the wake-up of a thread, short against the time slices of others */
-#define LEAST_ROUNDS 3
+#define LEAST_ROUNDS 4
 
 typedef struct {
   const kind *what;
@@ -313,16 +313,31 @@ static int allocate(const kind *what, size_t bytes, arrays *out, void **block) {
   return 1;
 }
 
-static double run_passes(const team *t, const arrays *w, double *start) {
+static double run_passes(const kind *what, const arrays *w, long passes, double *start) {
   *start = now();
-  for (long pass = 0; pass < t->passes; pass++) {
-    t->what->loop(w);
+  for (long pass = 0; pass < passes; pass++) {
+    what->loop(w);
     KEEP_MEMORY();
   }
   return now();
 }
 
-/* Thread 0 between two barriers: the length of the rounds, the best rate so far, whether to go on. */
+/* Passes that fill a round, found by thread 0 alone: together, the wake-up of the others would be in the time. The
+ * better of two tries, since one may be interrupted. */
+static long calibrate(const kind *what, const arrays *w) {
+  for (long passes = 1;; passes *= 2) {
+    double start, best = 1e9;
+    for (int attempt = 0; attempt < 2; attempt++) {
+      double seconds = run_passes(what, w, passes, &start) - start;
+      if (seconds < best) best = seconds;
+    }
+    if (best < ROUND_SECONDS / 8 && passes < 1L << 40) continue;
+    double wanted = (double)passes * ROUND_SECONDS / best;
+    return wanted < 1.0 ? 1 : (long)wanted;
+  }
+}
+
+/* Thread 0 between two barriers: the best rate so far, and whether to go on. */
 static void judge(team *t, int round, double began) {
   double first = t->start[0], last = t->finish[0];
   for (int k = 1; k < t->threads; k++) {
@@ -330,14 +345,9 @@ static void judge(team *t, int round, double began) {
     if (t->finish[k] > last) last = t->finish[k];
   }
   double seconds = last - first > 1e-9 ? last - first : 1e-9;
-  if (round == 0 || seconds < ROUND_SECONDS / 4) { /* still warming up: the rounds are too short to count */
-    double wanted = (double)t->passes * ROUND_SECONDS / seconds;
-    t->passes = wanted < 1.0 ? 1 : wanted > 16.0 * (double)t->passes ? 16 * t->passes : (long)wanted;
-    return;
-  }
   double rate = t->work_per_pass * (double)t->passes * t->threads / seconds;
   if (rate > t->best_rate) t->best_rate = rate;
-  if (round >= LEAST_ROUNDS && last - began > t->seconds) t->stop = 1;
+  if (round + 1 >= LEAST_ROUNDS && last - began > t->seconds) t->stop = 1;
 }
 
 static void *work(void *argument) {
@@ -352,11 +362,12 @@ static void *work(void *argument) {
                                        : t->what->flops_per_chain * CHAINS * TURNS;
   barrier(t);
   if (t->failed) return NULL;
-  if (t->what->arrays) t->what->loop(&w); /* the caches hold what they can before the first round */
+  if (me->number == 0) t->passes = calibrate(t->what, &w);
+  t->what->loop(&w); /* the caches hold what they can before the first round */
   double began = now();
   for (int round = 0; !t->stop; round++) {
     barrier(t);
-    t->finish[me->number] = run_passes(t, &w, &t->start[me->number]);
+    t->finish[me->number] = run_passes(t->what, &w, t->passes, &t->start[me->number]);
     barrier(t);
     if (me->number == 0) judge(t, round, began);
     barrier(t);
@@ -370,7 +381,6 @@ static int measure_rate(team *t) {
   member members[MAX_THREADS];
   pthread_mutex_init(&t->lock, NULL);
   pthread_cond_init(&t->all_here, NULL);
-  t->passes = 1;
   for (int k = 0; k < t->threads; k++) {
     members[k] = (member){t, k};
     if (pthread_create(&thread[k], NULL, work, &members[k]) != 0) {
