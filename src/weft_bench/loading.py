@@ -25,7 +25,7 @@ import inspect
 import sys
 import traceback
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any, cast
@@ -139,8 +139,7 @@ def _kernel_of_functions(path: Path, module: ModuleType) -> Kernel:
         "outputs": tuple(getattr(module, "OUTPUTS", ())),
         "tolerance": _constant(float(getattr(module, "TOLERANCE", PLAIN_TOLERANCE_EPS))),
     }
-    known = {field.name for field in fields(Kernel)}
-    return Kernel(**{name: value for name, value in made.items() if name in known})
+    return Kernel(**made)
 
 
 def _choose_function(path: Path, functions: Mapping[str, FunctionType]) -> FunctionType:

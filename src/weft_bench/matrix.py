@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from importlib.metadata import entry_points
-from typing import Any
 
 from weft_bench.cells import Cell, Run, State
-from weft_bench.frameworks.protocol import ENTRY_POINTS
+from weft_bench.formats import show_width
+from weft_bench.frameworks import load_frameworks
+from weft_bench.kernel import Kernel
 from weft_bench.kernels import BY_NAME
 from weft_bench.statistics import Estimate, geometric_mean, median_estimate, speedup
 
@@ -71,6 +71,11 @@ class Score:
     cell: Cell
     speedup: Estimate | None
     seconds: Estimate | None
+
+    @property
+    def superscript(self) -> str:
+        """The paper's: the size of the 95 % interval of the framework's median in percent of it, from 1 % on."""
+        return "" if self.seconds is None else show_width(self.seconds)
 
     @property
     def compile_seconds(self) -> float | None:
@@ -159,24 +164,16 @@ def make_score(cell: Cell) -> Score:
     return Score(cell, speedup(cell.pairs), median_estimate([pair.framework for pair in cell.pairs]))
 
 
-def domain_of(kernel: str) -> str:
-    """The domain of a kernel of the suite; a user's own kernels are together."""
-    return BY_NAME[kernel].domain if kernel in BY_NAME else OWN_DOMAIN
+def find_kernel(label: str) -> Kernel | None:
+    """The kernel of the suite behind a label, of its second spelling too; None for a user's own."""
+    return BY_NAME.get(label.partition(" (")[0])
 
 
 def framework_titles(names: Iterable[str]) -> dict[str, str]:
     """The names as they are written in figures; one that is not installed here keeps the name it has in the run."""
-    known = {entry.name: entry for entry in entry_points(group=ENTRY_POINTS)}
-    return {name: _title(known.get(name), name) for name in names}
-
-
-def _title(entry: Any, name: str) -> str:
-    if entry is None:
-        return name
-    try:
-        return str(entry.load().title)
-    except (ImportError, AttributeError):  # someone's adapter is broken: its results are still worth showing
-        return name
+    known = load_frameworks()
+    found = {name: known[name].framework if name in known else None for name in names}
+    return {name: name if framework is None else framework.title for name, framework in found.items()}
 
 
 def _make_rows(cells: Iterable[Cell]) -> list[Row]:
@@ -192,7 +189,7 @@ def _make_rows(cells: Iterable[Cell]) -> list[Row]:
 
 def _make_row(kernel: str, dtype: str, name_dtype: bool) -> Row:
     label = f"{kernel} {dtype}" if name_dtype else kernel
-    known = BY_NAME.get(kernel)
+    known = find_kernel(kernel)
     if known is None:
         return Row(kernel, dtype, label, kernel, OWN_DOMAIN, OWN_DWARF)
     return Row(kernel, dtype, label, known.title, known.domain, known.dwarf)

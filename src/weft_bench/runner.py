@@ -13,12 +13,12 @@ from __future__ import annotations
 import os
 import shutil
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, cast
 
 import numpy as np
 
@@ -27,9 +27,10 @@ from weft_bench.cells import Adaptation, Cell, Pair, Work
 from weft_bench.environments import home, interpreter_of, unavailable, worker_environment
 from weft_bench.exchange import Description, read_values, write_values
 from weft_bench.frameworks import Registered
-from weft_bench.kernel import Kernel, Sizes
+from weft_bench.kernel import Kernel, Preset, Sizes
 from weft_bench.processes import Deadline, FailureError, WorkerProcess
-from weft_bench.validation import validate
+from weft_bench.sensitivity import Sensitivity, measure_sensitivity
+from weft_bench.validation import is_strict, validate
 
 Described: TypeAlias = Mapping[str, Description]
 
@@ -79,14 +80,14 @@ class Settings:
     without: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class InputFiles:
-    """A kernel's arguments at one preset and dtype, as files."""
+    """A kernel's arguments at one preset and dtype, as files; `sensitivity` is measured when it is first wanted."""
 
     folder: Path
     described: Described
-    sizes: Sizes
     tolerance_eps: float
+    sensitivity: Sensitivity | None = None
 
 
 class Inputs:
@@ -103,9 +104,9 @@ class Inputs:
         key = (plan.program.kernel_path, kernel.name, plan.preset, plan.dtype)
         if self._files is None or key != self._key:
             shutil.rmtree(self._folder, ignore_errors=True)
-            sizes = kernel.presets[plan.preset]  # type: ignore[index]  # the command line has checked it
+            sizes = sizes_of(plan)
             described = write_values(kernel.inputs(sizes, plan.dtype), self._folder)
-            self._files = InputFiles(self._folder, described, sizes, float(kernel.tolerance(sizes)))
+            self._files = InputFiles(self._folder, described, float(kernel.tolerance(sizes)))
             self._key = key
         return self._files
 
@@ -183,7 +184,21 @@ class Measurement:
             answer = side.ask(self._deadline, "outputs", folder=str(folder))
         except FailureError as failure:
             raise FailureError(failure.state, f"NumPy itself: {failure.message}") from failure
-        return read_values(answer["outputs"], folder), side
+        expected = read_values(answer["outputs"], folder)
+        if self.files.sensitivity is None and not is_strict(self.plan.framework.loaded()):
+            self.files.sensitivity = self._sensitivity(side, expected)
+        return expected, side
+
+    def _sensitivity(self, side: WorkerProcess, expected: dict[str, Any]) -> Sensitivity:
+        """How far NumPy's results move by roundings of the arguments; arguments that allow none move nothing."""
+        folder = self.scratch / "perturbed"
+        try:
+            answer = side.ask(self._deadline, "perturbed", folder=str(folder))
+        except FailureError as failure:
+            if failure.state == "time limit":
+                raise
+            return Sensitivity()
+        return measure_sensitivity(expected, read_values(answer["outputs"], folder))
 
     def _build(self, side: WorkerProcess) -> None:
         built = side.ask(self._deadline, "build")
@@ -227,7 +242,8 @@ class Measurement:
         answer = side.ask(self._deadline, "outputs", folder=str(folder))
         actual = read_values(answer["outputs"], folder)
         shutil.rmtree(folder, ignore_errors=True)
-        verdict = validate(self.plan.framework.loaded(), expected, actual, self.files.tolerance_eps)
+        framework, sensitivity = self.plan.framework.loaded(), self.files.sensitivity or Sensitivity()
+        verdict = validate(framework, expected, actual, self.files.tolerance_eps, sensitivity)
         worst = max(verdict.error_eps, self.cell.error_eps or 0.0)
         peak = max(answer["peak_bytes"], self.cell.peak_bytes or 0)
         self.cell = replace(self.cell, error_eps=worst if np.isfinite(worst) else None, peak_bytes=peak)
@@ -270,8 +286,13 @@ class Measurement:
 
 def _work(plan: Plan) -> Work | None:
     """The least the kernel must do, where it says so."""
-    work: Callable[[Sizes, np.dtype[Any]], Work] | None = getattr(plan.program.kernel, "work", None)
-    return None if work is None else work(plan.program.kernel.presets[plan.preset], np.dtype(plan.dtype))  # type: ignore[index]
+    kernel = plan.program.kernel
+    return None if kernel.work is None else kernel.work(sizes_of(plan), np.dtype(plan.dtype))
+
+
+def sizes_of(plan: Plan) -> Sizes:
+    """The sizes at the plan's preset, which the command line has checked to be one of the kernel's."""
+    return plan.program.kernel.presets[cast("Preset", plan.preset)]
 
 
 def processors(threads: int) -> list[int]:

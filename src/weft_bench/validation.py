@@ -8,8 +8,9 @@ frameworks never promised NumPy's bits, so for them:
 
 - a tuple may be a list, a 0-d array a scalar: containers are compared by what they hold;
 - a dtype may be wider than NumPy's but not narrower, and not of another kind (a bool for an int, say);
-- the tolerance is at least LEAST_EPS, as they may contract a multiplication and an addition, and FACTOR times as much
-  where the framework says that it computes with fast-math.
+- the error allowed is the largest of the kernel's tolerance, LEAST_EPS, and what a rounding error in its arguments does
+  to NumPy's own result (`sensitivity`), as they may contract a multiplication and an addition; and FACTOR times as much
+  where the framework says that it computes with fast-math. Of integers, that share of them may be others.
 """
 
 from __future__ import annotations
@@ -21,19 +22,30 @@ import numpy as np
 
 from weft_bench.agreement import Agreement, compare_outputs, compare_values
 from weft_bench.frameworks.protocol import NUMPY_RESULTS, Framework
+from weft_bench.sensitivity import Sensitivity
 
 STRICT: Final = ("numpy", "weft")
 LEAST_EPS: Final = 64.0
 FACTOR: Final = 16.0
+NONE: Final = Sensitivity()
+
+
+def is_strict(framework: Framework) -> bool:
+    """Whether the framework promises NumPy's results, types and all."""
+    return framework.name in STRICT
 
 
 def validate(
-    framework: Framework, expected: Mapping[str, Any], actual: Mapping[str, Any], tolerance_eps: float
+    framework: Framework,
+    expected: Mapping[str, Any],
+    actual: Mapping[str, Any],
+    tolerance_eps: float,
+    sensitivity: Sensitivity = NONE,
 ) -> Agreement:
     """Compare every output under the rule for this framework."""
-    if framework.name in STRICT:
+    if is_strict(framework):
         return compare_outputs(expected, actual, tolerance_eps)
-    allowed = allowed_eps(framework, tolerance_eps)
+    allowed = allow(framework, tolerance_eps, sensitivity)
     worst = 0.0
     for name, value in expected.items():
         verdict = _compare(value, actual[name], allowed)
@@ -43,14 +55,13 @@ def validate(
     return Agreement(worst)
 
 
-def allowed_eps(framework: Framework, tolerance_eps: float) -> float:
-    """The error allowed to a framework at a kernel's tolerance."""
-    if framework.name in STRICT:
-        return tolerance_eps
-    return max(tolerance_eps, LEAST_EPS) * (1.0 if framework.math == NUMPY_RESULTS else FACTOR)
+def allow(framework: Framework, tolerance_eps: float, sensitivity: Sensitivity) -> Sensitivity:
+    """The differences allowed to a framework that is not held to NumPy's bits."""
+    factor = 1.0 if framework.math == NUMPY_RESULTS else FACTOR
+    return Sensitivity(factor * max(tolerance_eps, LEAST_EPS, sensitivity.eps), factor * sensitivity.share)
 
 
-def _compare(expected: Any, actual: Any, allowed: float) -> Agreement:
+def _compare(expected: Any, actual: Any, allowed: Sensitivity) -> Agreement:
     """Like `compare_values`, by what the values hold; a reason starts with where in the output it is."""
     if isinstance(expected, tuple | list):
         return _compare_items(tuple(cast("tuple[Any, ...]", expected)), actual, allowed)
@@ -66,11 +77,14 @@ def _compare(expected: Any, actual: Any, allowed: float) -> Agreement:
     if not _may_stand_for(right.dtype, left.dtype, any_width=type(expected) is int):
         return Agreement(np.inf, f": dtype {right.dtype}, NumPy gives {left.dtype}")
     common = left.dtype if left.dtype.kind in "fc" else np.result_type(left, right)  # a wider integer must not wrap
-    verdict = compare_values(left.astype(common), right.astype(common), allowed)
+    left, right = left.astype(common), right.astype(common)
+    if left.shape == right.shape and common.kind not in "fc" and np.mean(left != right) <= allowed.share:
+        return Agreement(0.0)
+    verdict = compare_values(left, right, allowed.eps)
     return Agreement(verdict.error_eps, f": {verdict.reason}" if verdict.reason else "")
 
 
-def _compare_items(expected: tuple[Any, ...], actual: Any, allowed: float) -> Agreement:
+def _compare_items(expected: tuple[Any, ...], actual: Any, allowed: Sensitivity) -> Agreement:
     items = tuple(cast("tuple[Any, ...]", actual)) if isinstance(actual, tuple | list) else (actual,)
     if len(items) != len(expected):
         return Agreement(np.inf, f": {len(items)} values, NumPy gives {len(expected)}")

@@ -8,6 +8,7 @@ out:  one line of JSON for each line of JSON: {"do": "time"} -> {"seconds": 0.01
     warm      calls that are not timed
     time      one call on fresh arguments; its seconds
     outputs   write what the latest call gave, in files
+    perturbed the same for arguments that differ from the true ones by rounding
     quit
 
 The pipes are its own, so that programs may print. What goes wrong is answered as {"state": ..., "message": ...}.
@@ -164,6 +165,17 @@ class Session:
             "peak_bytes": self._peak(),
         }
 
+    def perturbed(self, command: dict[str, Any]) -> dict[str, Any]:
+        """What a call gives for arguments with a rounding error each: how much of its result a kernel leaves open."""
+        from weft_bench.exchange import write_values
+        from weft_bench.sensitivity import perturb
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            arguments = self.built.load(perturb(self.inputs, self.request["dtype"]))
+            result = self.built.wait(self.built.call(**arguments))
+        return {"outputs": write_values(self._collected(result, arguments), Path(command["folder"]))}
+
     def _collected(self, result: Any, arguments: Inputs) -> dict[str, Any]:
         unload, names = self.built.unload, self.kernel.outputs
         if not self.built.returns_outputs:
@@ -253,6 +265,7 @@ def answer(session: Session, command: dict[str, Any]) -> dict[str, Any]:
         "warm": session.warm,
         "time": session.time,
         "outputs": session.outputs,
+        "perturbed": session.perturbed,
     }
     try:
         return steps[step](command)

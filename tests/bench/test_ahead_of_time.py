@@ -14,9 +14,9 @@ import pytest
 import weft_bench
 from weft_bench.agreement import compare_outputs
 from weft_bench.frameworks.dace_programs import DACE, program_text
-from weft_bench.frameworks.extraction import MissingToolError, extract, refusal, require, scalar_type
+from weft_bench.frameworks.extraction import MissingToolError, extract, refusal, require, scalar_type, what_went_wrong
 from weft_bench.frameworks.protocol import Source, UnsupportedKernelError
-from weft_bench.frameworks.pythran_modules import PYTHRAN, export_line, what_went_wrong
+from weft_bench.frameworks.pythran_modules import PYTHRAN, export_line
 from weft_bench.frameworks.shape_symbols import name_extents, symbol_values
 from weft_bench.kernel import Inputs, Kernel
 from weft_bench.kernels import BY_NAME, KERNELS

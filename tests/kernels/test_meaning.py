@@ -416,6 +416,8 @@ def channel_point_by_point(given: Inputs) -> tuple[list[np.ndarray], int]:
 def test_flows_point_by_point(name: str, by_points: Callable[[Inputs], tuple[list[np.ndarray], int | None]]) -> None:
     sizes = {"rows": 6, "columns": 7, "steps": 12, "sweeps": 2}
     before, after = BY_NAME[name].inputs(sizes), BY_NAME[name].inputs(sizes)
+    if name == "channel_flow":
+        before["steady"] = after["steady"] = 0.15
     taken = BY_NAME[name].function(**after)
     fields, expected_steps = by_points(before)
 

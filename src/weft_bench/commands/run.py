@@ -7,14 +7,13 @@ names (`weft bench list`) or by the path of a file of your own.
 from __future__ import annotations
 
 import argparse
-import importlib
 import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, cast
+from typing import Any
 
 from rich.console import Console
 
@@ -22,6 +21,7 @@ from weft_bench.cells import Cell
 from weft_bench.commands.progress import Told
 from weft_bench.commands.summary import print_summary
 from weft_bench.frameworks import Registered, load_frameworks
+from weft_bench.machine import describe
 from weft_bench.noise import Calibration, calibrate, judge
 from weft_bench.runner import Inputs, Plan, Settings, measure
 from weft_bench.selection import (
@@ -197,8 +197,4 @@ def _conclude(
 
 def _machine() -> dict[str, Any]:
     """What the machine says of itself."""
-    try:
-        module = importlib.import_module("weft_bench.machine")
-    except ImportError:
-        return {}
-    return cast("dict[str, Any]", module.describe(quick=True, cached=True))
+    return describe(quick=True, cached=True)

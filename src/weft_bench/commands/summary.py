@@ -7,11 +7,12 @@ from pathlib import Path
 
 from rich import box
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from weft_bench.cells import Run
 from weft_bench.environments import home
-from weft_bench.formats import show_factor, show_interval, show_seconds, show_width
+from weft_bench.formats import show_factor, show_interval, show_seconds
 from weft_bench.matrix import Matrix, Row, framework_titles, make_matrices
 
 
@@ -30,7 +31,7 @@ def print_summary(run: Run, path: Path, noise: Sequence[str], console: Console) 
 
 
 def make_table(matrix: Matrix) -> Table:
-    """Speed-ups over NumPy; the superscript is the size of the 95 % interval in percent."""
+    """Speed-ups over NumPy; the superscript is the size of the median's 95 % interval in percent of it."""
     table = Table(box=box.SIMPLE_HEAD)
     table.add_column("kernel", no_wrap=True)
     table.add_column("NumPy", justify="right", no_wrap=True)
@@ -40,7 +41,7 @@ def make_table(matrix: Matrix) -> Table:
     for row in matrix.rows:
         seconds = matrix.numpy_seconds(row)
         numbers = [show_cell(matrix, row, framework) for framework in matrix.frameworks]
-        table.add_row(row.label, show_seconds(seconds.value) if seconds else "", *numbers)
+        table.add_row(escape(row.label), show_seconds(seconds.value) if seconds else "", *numbers)
     return table
 
 
@@ -52,7 +53,7 @@ def show_cell(matrix: Matrix, row: Row, framework: str) -> str:
     if score.speedup is None:
         return f"[red]{score.cell.state}[/]"
     colour = "green" if score.speedup.value >= 1.0 else "yellow"
-    return f"[{colour}]{show_factor(score.speedup.value)}[/]{show_width(score.speedup)}"
+    return f"[{colour}]{show_factor(score.speedup.value)}[/]{score.superscript}"
 
 
 def describe_frameworks(matrix: Matrix) -> list[str]:

@@ -136,8 +136,8 @@ def _paint_means(axes: Any, matrix: Matrix) -> None:
 
 
 def _paint_score(axes: Any, x: float, y: float, score: Score | None) -> None:
-    if score is not None and score.speedup is not None and score.seconds is not None:
-        width = show_width(score.seconds)
+    if score is not None and score.speedup is not None:
+        width = score.superscript
         _paint_estimate(axes, x, y, score.speedup, show=lambda found: show_factor(found.value) + width)
     else:
         paint(axes, x, y, EMPTY, "" if score is None else score.cell.state, size=6.5)

@@ -22,8 +22,8 @@ from typing import Any, cast
 
 import numpy as np
 
-from weft_bench.frameworks.extraction import Extract, extract, is_array, require, scalar_type
-from weft_bench.frameworks.protocol import Built, Source
+from weft_bench.frameworks.extraction import Extract, extract, is_array, require, scalar_type, what_went_wrong
+from weft_bench.frameworks.protocol import Built, Source, UnsupportedKernelError
 from weft_bench.frameworks.shape_symbols import Shapes, name_extents, symbol_values
 from weft_bench.kernel import Inputs
 
@@ -60,10 +60,8 @@ class DacePrograms:
         }
 
     def version(self) -> str:
-        """That of the package."""
-        from importlib.metadata import version
-
-        return version("dace")
+        """That of the package, which is imported here: that takes seconds which are not the build's."""
+        return str(import_module("dace").__version__)
 
     def build(self, source: Source, arguments: Inputs) -> Built:
         """Write the program, compile it unless the same was compiled before, load it."""
@@ -85,13 +83,13 @@ class DacePrograms:
                 if name in passed or name in source.kernel.outputs
             }
 
-        def unload(result: Any) -> Any:
+        def wait(result: Any) -> Any:
             if isinstance(result, list | tuple):
                 items = enumerate(cast("list[Any]", result))
                 return tuple(as_number(item, f"__return_{number}" in scalars) for number, item in items)
             return as_number(result, "__return" in scalars)
 
-        return Built(call=compiled, load=load, unload=unload, from_artefacts=found)
+        return Built(call=compiled, load=load, wait=wait, from_artefacts=found)
 
     def added_lines(self, source: Source) -> tuple[str, ...]:
         """Import, symbols, decorator and the `def` line with types, for the smallest example."""
@@ -167,13 +165,26 @@ def compile_program(source: Source, text: str) -> tuple[Any, bool]:
     module.write_text(text, encoding="utf-8")
     require_tools()
     use_openblas(source.artefacts)
-    sdfg = load_program(module, name).to_sdfg(simplify=True)
+    sdfg = parse_program(module, name)
     sdfg.build_folder = str(folder)
     optimizer: Any = import_module("dace.transformation.auto.auto_optimize")
     optimizer.auto_optimize(sdfg, dace.DeviceType.CPU)
-    compiled = sdfg.compile()
+    try:
+        compiled = sdfg.compile()
+    except dace.codegen.exceptions.CompilationError as error:
+        raise RuntimeError(f"dace: {what_went_wrong(str(error))}") from error
     finished.touch()  # last, so that an interrupted build is never taken for a finished one
     return compiled, False
+
+
+def parse_program(module: Path, name: str) -> Any:
+    """DaCe's graph of the program; what its frontend cannot read, it says in exceptions of many classes."""
+    program = load_program(module, name)
+    try:
+        return program.to_sdfg(simplify=True)
+    except Exception as error:
+        first = str(error).partition("\n")[0]
+        raise UnsupportedKernelError(f"dace: {type(error).__name__}: {first}") from error
 
 
 def require_tools() -> None:

@@ -1,7 +1,8 @@
 """Take out of a kernel's file what an ahead-of-time compiler is to see: the function and what it needs, no types.
 
 in:   the file of a kernel or an override, the name of the function
-out:  an `Extract`: imports, constants and functions in the order of the file, without annotations and docstrings
+out:  an `Extract`: imports, constants and functions in the order of the file, that function last, without annotations
+      and docstrings
 
 before:  from numpy.typing import NDArray
          SCALE = 2.0
@@ -19,6 +20,7 @@ directives, which are comments to Python, stay.
 from __future__ import annotations
 
 import ast
+import re
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -83,7 +85,8 @@ def extract(path: Path, name: str) -> Extract:
     if not isinstance(bound.get(name), ast.FunctionDef):
         raise UnsupportedKernelError(f"{path.name} defines no function {name}: a kernel's function bears its name")
     wanted = {id(statement) for statement in _reached(bound, name)}
-    chosen = [statement for statement in tree.body if id(statement) in wanted]
+    chosen = [statement for statement in tree.body if id(statement) in wanted and statement is not bound[name]]
+    chosen.append(bound[name])  # last: DaCe knows the functions above alone
     lines = text.splitlines()
     return Extract(
         imports=tuple(ast.unparse(node) for node in chosen if isinstance(node, ast.Import | ast.ImportFrom)),
@@ -165,3 +168,10 @@ def require(tool: str, way_out: str) -> str:
     if found is None:
         raise MissingToolError(f"{tool} is not on the PATH of this machine: {way_out}")
     return found
+
+
+def what_went_wrong(output: str) -> str:
+    """The first line of a compiler that names an error, its file without the folders."""
+    lines = [line.strip() for line in output.splitlines() if line.strip()]
+    telling = [line for line in lines if " error: " in line] + [line for line in lines if "rror" in line] + lines
+    return re.sub(r"^[^\s:]*/", "", telling[0]) if telling else "no message"

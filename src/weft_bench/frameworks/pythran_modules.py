@@ -9,7 +9,6 @@ Matrix products are OpenBLAS's, from the package `scipy-openblas64`, as NumPy's 
 from __future__ import annotations
 
 import importlib.util
-import re
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
@@ -19,12 +18,13 @@ from typing import Any, cast
 
 import numpy as np
 
-from weft_bench.frameworks.extraction import extract, is_array, require, scalar_type
-from weft_bench.frameworks.protocol import Built, Source
+from weft_bench.frameworks.extraction import extract, is_array, require, scalar_type, what_went_wrong
+from weft_bench.frameworks.protocol import Built, Source, UnsupportedKernelError
 from weft_bench.kernel import Inputs
 
 FLAGS = ("-O3", "-march=native", "-ffast-math", "-fopenmp", "-DUSE_XSIMD")
 COMPILE_SECONDS = 1800
+FRONTEND_REFUSAL = "does not seem to match Pythran's constraints"
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,15 +122,10 @@ def compile_module(module: Path, library: Path) -> None:
         capture_output=True, text=True, timeout=COMPILE_SECONDS, check=False, cwd=module.parent,
     )  # fmt: skip
     if done.returncode != 0:
-        raise RuntimeError(f"pythran: {what_went_wrong(done.stdout + done.stderr)}")
+        output = done.stdout + done.stderr
+        kind = UnsupportedKernelError if FRONTEND_REFUSAL in output else RuntimeError
+        raise kind(f"pythran: {what_went_wrong(output)}")
     unfinished.rename(library)
-
-
-def what_went_wrong(output: str) -> str:
-    """The first line of Pythran or g++ that names an error, its file without the folders."""
-    lines = [line.strip() for line in output.splitlines() if line.strip()]
-    telling = [line for line in lines if " error: " in line] + [line for line in lines if "rror" in line] + lines
-    return re.sub(r"^[^\s:]*/", "", telling[0]) if telling else "no message"
 
 
 def load_function(library: Path, name: str) -> Callable[..., Any]:

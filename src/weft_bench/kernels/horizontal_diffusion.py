@@ -32,10 +32,11 @@ def horizontal_diffusion(field: NDArray[Any], strength: NDArray[Any]) -> NDArray
 
 
 def make_inputs(sizes: Sizes, dtype: np.dtype[Any], rng: np.random.Generator) -> Inputs:
-    """A rough field: about half of the fluxes are stopped."""
+    """Hills under noise: between a third and two thirds of the fluxes are stopped."""
     width, length, levels = sizes["width"], sizes["length"], sizes["levels"]
+    hills = 9.0 * np.sin(0.3 * np.arange(width + 4))[:, None, None] + 7.0 * np.cos(0.4 * np.arange(length + 4))[:, None]
     return {
-        "field": rng.uniform(-1.0, 2.0, (width + 4, length + 4, levels)).astype(dtype),
+        "field": (hills + rng.uniform(-1.0, 2.0, (width + 4, length + 4, levels))).astype(dtype),
         "strength": rng.uniform(0.01, 0.05, (width, length, levels)).astype(dtype),
     }
 

@@ -131,9 +131,9 @@ KERNEL = Kernel(
     domain="Machine learning",
     dwarf="Dense linear algebra",
     presets={
-        "S": {"batch": 4, "rows": 28, "columns": 30, **WIDTHS},
-        "M": {"batch": 64, "rows": 28, "columns": 30, **WIDTHS},
-        "L": {"batch": 320, "rows": 32, "columns": 34, **WIDTHS},
+        "S": {"batch": 3, "rows": 28, "columns": 33, **WIDTHS},
+        "M": {"batch": 52, "rows": 28, "columns": 33, **WIDTHS},
+        "L": {"batch": 270, "rows": 32, "columns": 37, **WIDTHS},
         "paper": {"batch": 16, "rows": 256, "columns": 256, **WIDTHS},
     },
     make_inputs=make_inputs,

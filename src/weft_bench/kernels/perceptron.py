@@ -38,13 +38,14 @@ def perceptron(
 
 
 def make_inputs(sizes: Sizes, dtype: np.dtype[Any], rng: np.random.Generator) -> Inputs:
-    """Layers of four different widths; scores that differ by about one, but whose exponentials would overflow."""
+    """Layers of four different widths; scores whose exponentials would overflow, but for a class that is never met."""
     widths = [sizes[name] for name in ("features", "first", "second", "classes")]
     inputs: Inputs = {"x": rng.uniform(-1.0, 1.0, (sizes["batch"], widths[0])).astype(dtype)}
     for layer, (before, after) in enumerate(pairwise(widths), start=1):
         inputs[f"w{layer}"] = (rng.normal(0.0, 1.4, (before, after)) / np.sqrt(max(before, 1))).astype(dtype)
         inputs[f"b{layer}"] = rng.uniform(-0.2, 0.3, after).astype(dtype)
     inputs["b3"] += dtype.type(LEVEL)
+    inputs["b3"][:1] -= dtype.type(3.0 * LEVEL)
     return inputs
 
 

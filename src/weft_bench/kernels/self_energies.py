@@ -80,13 +80,13 @@ KERNEL = Kernel(
     dwarf="Dense linear algebra",
     presets={
         "S": {
-            "momenta": 2, "energies": 4, "phonons": 2, "frequencies": 2, "atoms": 4, "neighbours": 2, "orbitals": 3,
+            "momenta": 3, "energies": 4, "phonons": 2, "frequencies": 3, "atoms": 5, "neighbours": 2, "orbitals": 3,
         },
         "M": {
-            "momenta": 3, "energies": 6, "phonons": 3, "frequencies": 3, "atoms": 6, "neighbours": 3, "orbitals": 4,
+            "momenta": 3, "energies": 6, "phonons": 2, "frequencies": 4, "atoms": 7, "neighbours": 3, "orbitals": 4,
         },
         "L": {
-            "momenta": 4, "energies": 10, "phonons": 4, "frequencies": 4, "atoms": 12, "neighbours": 4, "orbitals": 4,
+            "momenta": 4, "energies": 10, "phonons": 3, "frequencies": 5, "atoms": 12, "neighbours": 4, "orbitals": 4,
         },
         "paper": {  # its phonons have as many momenta as the electrons
             "momenta": 4, "energies": 10, "phonons": 4, "frequencies": 3, "atoms": 20, "neighbours": 4, "orbitals": 4,

@@ -23,10 +23,11 @@ def softmax(x: NDArray[Any]) -> NDArray[Any]:
 
 
 def make_inputs(sizes: Sizes, dtype: np.dtype[Any], rng: np.random.Generator) -> Inputs:
-    """Scores of both signs, in rows so far from zero that their exponentials would overflow or vanish."""
+    """Scores of both signs, in rows so far from zero that their exponentials would overflow; one in eight is masked."""
     shape = (sizes["batch"], sizes["heads"], sizes["queries"], sizes["keys"])
     level = rng.uniform(-1000.0, 1200.0, (*shape[:3], 1))
-    return {"x": (rng.uniform(-4.0, 6.0, shape) + level).astype(dtype)}
+    masked = 2000.0 * (rng.random(shape) < 0.125)
+    return {"x": (rng.uniform(-4.0, 6.0, shape) + level - masked).astype(dtype)}
 
 
 def tolerance(sizes: Sizes) -> float:

@@ -83,7 +83,7 @@ def _cell(framework: str, score: Score | None) -> Html:
     return element(
         "td",
         show_factor(score.speedup.value),
-        _width(show_width(score.seconds)),
+        _width(score.superscript),
         class_=f"number {kind}",
         style=style,
         title=f"95 %: {show_interval(score.speedup)}; median {show_seconds(score.seconds.value)}",

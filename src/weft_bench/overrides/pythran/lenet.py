@@ -13,8 +13,8 @@ def relu(x: NDArray[Any]) -> NDArray[Any]:
     return np.maximum(x, 0.0)
 
 
-def convolve(x: NDArray[Any], weights: NDArray[Any]) -> NDArray[Any]:
-    """Place after place; a window is summed up for one image and one filter at a time."""
+def convolve(x: NDArray[Any], weights: NDArray[Any], bias: NDArray[Any]) -> NDArray[Any]:
+    """Place after place, for one image and one filter at a time; with the bias, and rectified."""
     size = weights.shape[0]
     batch, rows, columns, filters = x.shape[0], x.shape[1] - size + 1, x.shape[2] - size + 1, weights.shape[3]
     y = np.empty((batch, rows, columns, filters), x.dtype)
@@ -22,7 +22,7 @@ def convolve(x: NDArray[Any], weights: NDArray[Any]) -> NDArray[Any]:
         for i in range(rows):
             for j in range(columns):
                 for f in range(filters):
-                    y[n, i, j, f] = np.sum(x[n, i : i + size, j : j + size] * weights[:, :, :, f])
+                    y[n, i, j, f] = max(np.sum(x[n, i : i + size, j : j + size] * weights[:, :, :, f]) + bias[f], 0.0)
     return y
 
 
@@ -53,9 +53,9 @@ def lenet(  # noqa: PLR0913, PLR0917 - five layers
     b5: NDArray[Any],
 ) -> NDArray[Any]:
     """The scores of the ten digits for every image."""
-    first = pool(relu(convolve(x, w1) + b1))
-    second = pool(relu(convolve(first, w2) + b2))
-    flat = np.reshape(second, (second.shape[0], second.shape[1] * second.shape[2] * second.shape[3]))
+    first = pool(convolve(x, w1, b1))
+    second = pool(convolve(first, w2, b2))
+    flat = second.reshape(second.shape[0], second.shape[1] * second.shape[2] * second.shape[3])
     third = relu(flat @ w3 + b3)
     fourth = relu(third @ w4 + b4)
     return fourth @ w5 + b5

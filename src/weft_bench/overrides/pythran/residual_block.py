@@ -36,8 +36,8 @@ def residual_block(x: NDArray[Any], w1: NDArray[Any], w2: NDArray[Any], w3: NDAr
     """Three layers, and the short cut around them."""
     batch, rows, columns, channels = x.shape
     pixels, inner = batch * rows * columns, w1.shape[1]
-    narrow = relu(normalise(np.reshape(x, (pixels, channels)) @ w1))
-    convolved = convolve_same(np.reshape(narrow, (batch, rows, columns, inner)), w2)
-    middle = relu(normalise(np.reshape(convolved, (pixels, inner))))
+    narrow = relu(normalise(x.reshape(pixels, channels) @ w1))
+    convolved = convolve_same(narrow.reshape(batch, rows, columns, inner), w2)
+    middle = relu(normalise(convolved.reshape(pixels, inner)))
     wide = normalise(middle @ w3)
-    return relu(x + np.reshape(wide, (batch, rows, columns, channels)))
+    return relu(x + wide.reshape(batch, rows, columns, channels))
