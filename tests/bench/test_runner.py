@@ -10,6 +10,7 @@ import pytest
 
 from tests.bench import fakes
 from weft_bench.cells import Cell
+from weft_bench.environments import worker_environment
 from weft_bench.frameworks import load_frameworks
 from weft_bench.runner import Inputs, Plan, Program, Settings, measure, processors
 from weft_bench.selection import choose_kernels
@@ -125,3 +126,9 @@ def test_a_worker_runs_on_the_processors_it_was_given() -> None:
 
     assert processors(1) == allowed[-1:]
     assert processors(len(allowed)) == allowed
+
+
+def test_workers_keep_their_bytecode(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+
+    assert "PYTHONDONTWRITEBYTECODE" not in worker_environment(fakes.register("plain"), 1)
