@@ -197,6 +197,7 @@ def test_filters_combine_and_leave_hidden_frameworks_out() -> None:
         ('{text: "lu physics", hidden: []}', False),
         ('{domain: "Physics", hidden: []}', False),
         ('{domain: "Linear algebra", dwarf: "Dense", state: "compile", hidden: []}', True),
+        ('{dwarf: "Sparse", hidden: []}', False),
         ('{state: "compile", hidden: ["jax"]}', False),
         ('{state: "any failure", hidden: []}', True),
         ('{state: "any failure", hidden: ["jax"]}', False),
