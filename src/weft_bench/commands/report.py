@@ -14,7 +14,7 @@ from pathlib import Path
 from rich.console import Console
 
 from weft_bench.cells import Run
-from weft_bench.commands.sources import find_run
+from weft_bench.commands.sources import find_run, make_console
 from weft_bench.commands.summary import describe_frameworks, make_table
 from weft_bench.figures import Drawing, FiguresUnavailableError, explain_missing, make_drawings
 from weft_bench.matrix import Matrix, make_matrices
@@ -49,7 +49,7 @@ def run(argv: Sequence[str]) -> int:
     if not options.no_figures:
         drawings, note = draw(chosen, matrices, store.runs())
     written = write_report(Path(options.output), chosen, matrices, drawings, note)
-    print_tables(chosen, matrices, Console())
+    print_tables(chosen, matrices, make_console())
     print(f"Written: {', '.join(str(path) for path in written)}")
     if note and not options.no_figures:
         print(f"weft bench report: {note}", file=sys.stderr)
