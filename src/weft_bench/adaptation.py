@@ -18,8 +18,8 @@ from __future__ import annotations
 
 import ast
 import builtins
+import re
 from collections.abc import Iterable, Sequence
-from difflib import SequenceMatcher
 from inspect import getsourcefile
 from pathlib import Path
 
@@ -34,15 +34,13 @@ EXPORT_COMMENT = "pythran"  # `# pythran export f(float64[])` is a comment to Py
 def measure_adaptation(kernel: Kernel, path: Path, is_override: bool, added_lines: tuple[str, ...]) -> Adaptation:
     """The metrics of what a framework compiles from `path`, against the kernel's NumPy source.
 
-    An override counts whole, a kernel's own file from its function on. `added_lines` the file has already are the
-    override's, and counted once.
+    An override counts whole, a kernel's own file from its function on; `added_lines` join either.
     """
     name = kernel.function.__name__
     numpy = program_lines(_source_of(kernel), [name])
     text = path.read_text(encoding="utf-8")
     own = [*export_comments(text), *program_lines(text, None if is_override else [name])]
-    added = [line.strip() for line in added_lines if line.strip() and line.strip() not in own]
-    lines = [*added, *own]
+    lines = add_lines(own, added_lines)
     kept, changed = compare_lines(numpy, lines)
     return Adaptation(
         numpy_lines=len(numpy),
@@ -53,16 +51,42 @@ def measure_adaptation(kernel: Kernel, path: Path, is_override: bool, added_line
     )
 
 
-def compare_lines(numpy: Sequence[str], adapted: Sequence[str]) -> tuple[int, int]:
-    """How many lines are kept, and how many added, removed or altered; an altered one counts once."""
-    kept = changed = 0
-    matcher = SequenceMatcher(a=numpy, b=adapted, autojunk=False)
-    for tag, start, stop, other_start, other_stop in matcher.get_opcodes():
-        if tag == "equal":
-            kept += stop - start
+def add_lines(own: Sequence[str], added: Iterable[str]) -> list[str]:
+    """The program with an adapter's lines.
+
+    One that binds a name which a line of the program binds takes its place: `import jax.numpy as np` that of NumPy's
+    import, a `def` with types that without. What stands there already is not added.
+    """
+    front: list[str] = []
+    lines = list(own)
+    for line in (part.strip() for text in added for part in text.splitlines()):
+        name = _bound_name(line)
+        places = [place for place, known in enumerate(lines) if name is not None and _bound_name(known) == name]
+        if not line or line in own:
+            continue
+        if places:
+            lines[places[0]] = line
         else:
-            changed += max(stop - start, other_stop - other_start)
-    return kept, changed
+            front.append(line)
+    return [*front, *lines]
+
+
+def compare_lines(numpy: Sequence[str], adapted: Sequence[str]) -> tuple[int, int]:
+    """How many lines are kept, and how many added, removed or altered; an altered one counts once.
+
+    Kept is the longest common subsequence, changed the least number of edits: the best that can be said of both.
+    """
+    kept = [0] * (len(adapted) + 1)
+    changed = list(range(len(adapted) + 1))
+    for row, line in enumerate(numpy, start=1):
+        kept_above, changed_above = kept, changed
+        kept, changed = [0], [row]
+        for column, other in enumerate(adapted, start=1):
+            same = line == other
+            kept.append(kept_above[column - 1] + 1 if same else max(kept_above[column], kept[-1]))
+            altered = changed_above[column - 1] + (not same)
+            changed.append(min(altered, changed_above[column] + 1, changed[-1] + 1))
+    return kept[-1], changed[-1]
 
 
 def program_lines(text: str, roots: Sequence[str] | None) -> list[str]:
@@ -82,6 +106,16 @@ def export_comments(text: str) -> list[str]:
     """The comments of a module that are part of its program: Pythran's."""
     comments = [line.strip() for line in text.splitlines() if line.lstrip().startswith("#")]
     return [line for line in comments if line.lstrip("# ").startswith(EXPORT_COMMENT)]
+
+
+def _bound_name(line: str) -> str | None:
+    """The name an import or the head of a function gives to the module."""
+    if (function := re.match(r"def (\w+)\(", line)) is not None:
+        return function[1]
+    if not line.startswith(("import ", "from ")):
+        return None
+    names = line.rpartition("import ")[2]
+    return names.rpartition(" as ")[2].partition(".")[0].strip() if "," not in names else None
 
 
 def _source_of(kernel: Kernel) -> str:

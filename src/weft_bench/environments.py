@@ -35,6 +35,8 @@ THREAD_VARIABLES: Final = (
     "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS", "VECLIB_MAXIMUM_THREADS",
     "NUMEXPR_NUM_THREADS", "WEFT_NUM_THREADS",
 )  # fmt: skip
+# Without kept bytecode, Python compiles what a framework imports at its first call each time: that is not its time.
+DROPPED: Final = ("PYTHONHOME", "PYTHONDONTWRITEBYTECODE", "WEFT_WITHOUT")
 _STAMP: Final = "weft-bench.json"
 
 
@@ -141,7 +143,7 @@ def _step(framework: Framework, step: str, command: Sequence[str], way_out: str)
 def worker_environment(registered: Registered, threads: int, without: str = "") -> dict[str, str]:
     """The variables of a worker: threads fixed for every library, our package alone on its path."""
     framework = registered.loaded()
-    chosen = {name: value for name, value in os.environ.items() if name not in ("PYTHONHOME", "WEFT_WITHOUT")}
+    chosen = {name: value for name, value in os.environ.items() if name not in DROPPED}
     chosen |= dict.fromkeys(THREAD_VARIABLES, str(threads))
     chosen |= {"PYTHONHASHSEED": "0", "PYTHONUNBUFFERED": "1"}
     chosen |= {"PYTHONPATH": os.pathsep.join(_python_path(registered))}

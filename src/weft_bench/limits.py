@@ -75,11 +75,11 @@ def find_bandwidth(size_bytes: int, machine: Mapping[str, Any], threads: int) ->
 
 
 def rates_of_level(machine: Mapping[str, Any], level: str, threads: int) -> Iterator[float]:
-    """Every rate measured there with this many threads."""
+    """Every rate measured there with this many threads or fewer."""
     for name in BANDWIDTHS:
         rows: Mapping[str, Mapping[str, float]] = machine.get(name, {}).get(level, {})
-        if rows:
-            yield from rows[nearest_count(rows, threads)].values()
+        for count in counts_up_to(rows, threads):
+            yield from rows[count].values()
 
 
 def find_peak(machine: Mapping[str, Any], threads: int, dtype: str) -> float | None:
@@ -88,16 +88,21 @@ def find_peak(machine: Mapping[str, Any], threads: int, dtype: str) -> float | N
     width = kind.itemsize // 2 if kind.kind == "c" else kind.itemsize
     name, lanes = ("float64", 1.0) if width >= 8 else ("float32", max(1.0, 4 / width))
     rows: Mapping[str, Mapping[str, float]] = machine.get("peak_flops_per_second", {}).get(name, {})
-    if not rows:
+    found = [rows[count] for count in counts_up_to(rows, threads)]
+    if not found:
         return None
-    rates = rows[nearest_count(rows, threads)]
-    # Integers have no multiply-add in most vector units.
-    return max(rates.values()) if kind.kind in "fc" else rates["no_fma"] * lanes
+    if kind.kind in "fc":
+        return max(max(rates.values()) for rates in found)
+    return max(rates["no_fma"] for rates in found) * lanes  # most vector units have no multiply-add of integers
 
 
-def nearest_count(rows: Mapping[str, Any], threads: int) -> str:
-    """The least thread count measured that is not below; the rates of more threads keep the limit a limit."""
+def counts_up_to(rows: Mapping[str, Any], threads: int) -> list[str]:
+    """The thread counts measured up to the least that is not below `threads`.
+
+    One more than asked keeps the limit a limit. Fewer count too: a team can do what a part of it did, though on a busy
+    machine it may not have shown it.
+    """
     counts = sorted(int(count) for count in rows if count.isdigit())
-    if not counts:
-        return next(iter(rows))  # "default": BLAS's threads could not be set
-    return str(next((count for count in counts if count >= threads), counts[-1]))
+    last = next((count for count in counts if count >= threads), counts[-1] if counts else 0)
+    # "default": without a compiler the peak is BLAS's, whose threads may not be known.
+    return [str(count) for count in counts if count <= last] or list(rows)

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal, TypeAlias
+from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +25,8 @@ Draws: TypeAlias = NDArray[np.float64]
 
 SEED = 20210614
 RESAMPLES = 2000
+BEFORE, AFTER = 0, 1
+KEPT = 2048  # cells whose resamples are not drawn again for the next mean
 OUTER_PERCENT = (2.5, 97.5)
 NOISE_QUANTILE = 0.9  # what nine cells in ten stay below
 QUIET_UP_TO, NOISY_UP_TO = 0.05, 0.15
@@ -97,9 +100,8 @@ class Noise:
 
 def median_estimate(samples: Sequence[float]) -> Estimate:
     """The median of some seconds, and the interval of that median."""
-    seconds = _seconds(samples)
-    draws = _medians(seconds[_resamples(len(seconds), 0)])
-    return _estimate(float(np.median(seconds)), draws, smallest=len(seconds))
+    value, draws = _log_medians(tuple(samples), BEFORE)
+    return _mean_of_logs([(value, draws)], smallest=len(samples))
 
 
 def speedup(pairs: Sequence[Pair]) -> Estimate:
@@ -109,16 +111,15 @@ def speedup(pairs: Sequence[Pair]) -> Estimate:
 
 def geometric_mean(kernels: Sequence[Sequence[Pair]]) -> Estimate:
     """The geometric mean of the kernels' ratios; each kernel's samples are drawn anew, the kernels stay."""
-    logs = [_log_ratios(pairs, stream) for stream, pairs in enumerate(kernels)]
+    logs = [_log_ratios(tuple(pairs), BEFORE) for pairs in kernels]
     return _mean_of_logs(logs, smallest=min(len(pairs) for pairs in kernels))
 
 
 def ratio_of_speedups(before: Sequence[Sequence[Pair]], after: Sequence[Sequence[Pair]]) -> Estimate:
     """Geometric mean over kernels of `after`'s ratio over `before`'s; above 1, it became faster."""
     logs: list[tuple[float, Draws]] = []
-    for stream, (old, new) in enumerate(zip(before, after, strict=True)):
-        old_value, old_draws = _log_ratios(old, 2 * stream)
-        new_value, new_draws = _log_ratios(new, 2 * stream + 1)
+    for old, new in zip(before, after, strict=True):
+        (old_value, old_draws), (new_value, new_draws) = _log_ratios(tuple(old), BEFORE), _log_ratios(tuple(new), AFTER)
         logs.append((new_value - old_value, new_draws - old_draws))
     return _mean_of_logs(logs, smallest=min(len(pairs) for pairs in (*before, *after)))
 
@@ -126,9 +127,11 @@ def ratio_of_speedups(before: Sequence[Sequence[Pair]], after: Sequence[Sequence
 def ratio_of_times(before: Sequence[Sequence[float]], after: Sequence[Sequence[float]]) -> Estimate:
     """Geometric mean over kernels of how many times shorter `after` is; the two were not measured side by side."""
     logs: list[tuple[float, Draws]] = []
-    for stream, (old, new) in enumerate(zip(before, after, strict=True)):
-        old_value, old_draws = _log_medians(old, 2 * stream)
-        new_value, new_draws = _log_medians(new, 2 * stream + 1)
+    for old, new in zip(before, after, strict=True):
+        (old_value, old_draws), (new_value, new_draws) = (
+            _log_medians(tuple(old), BEFORE),
+            _log_medians(tuple(new), AFTER),
+        )
         logs.append((old_value - new_value, old_draws - new_draws))
     return _mean_of_logs(logs, smallest=min(len(samples) for samples in (*before, *after)))
 
@@ -158,17 +161,18 @@ def _log_ratio(pairs: Sequence[Pair]) -> float:
     return float(np.log(np.median(numpy) / np.median(framework)))
 
 
-def _log_ratios(pairs: Sequence[Pair], stream: int) -> tuple[float, Draws]:
+@lru_cache(maxsize=KEPT)
+def _log_ratios(pairs: tuple[Pair, ...], salt: int) -> tuple[float, Draws]:
     """The logarithm of the ratio of medians: of the samples, and of every resample."""
     numpy, framework = _sides(pairs)
-    chosen = _resamples(len(pairs), stream)
-    draws = np.log(_medians(numpy[chosen]) / _medians(framework[chosen]))
-    return _log_ratio(pairs), draws
+    chosen = _resamples(np.concatenate([numpy, framework]), len(pairs), salt)
+    return _log_ratio(pairs), np.log(_medians(numpy[chosen]) / _medians(framework[chosen]))
 
 
-def _log_medians(samples: Sequence[float], stream: int) -> tuple[float, Draws]:
+def _log_medians(samples: tuple[float, ...], salt: int) -> tuple[float, Draws]:
     seconds = _seconds(samples)
-    return float(np.log(np.median(seconds))), np.log(_medians(seconds[_resamples(len(seconds), stream)]))
+    draws = np.log(_medians(seconds[_resamples(seconds, len(seconds), salt)]))
+    return float(np.log(np.median(seconds))), draws
 
 
 def _medians(draws: Draws) -> Draws:
@@ -178,20 +182,20 @@ def _medians(draws: Draws) -> Draws:
     return 0.5 * (ordered[:, (draws.shape[1] - 1) // 2] + ordered[:, middle])
 
 
-@lru_cache(maxsize=256)
-def _resamples(count: int, stream: int) -> NDArray[Any]:
-    """Indices of `RESAMPLES` draws with replacement; another stream for every kernel, or their errors would align."""
-    return np.random.default_rng((SEED, stream)).integers(0, count, (RESAMPLES, count))
+def _resamples(samples: Draws, count: int, salt: int) -> NDArray[Any]:
+    """Indices of `RESAMPLES` draws with replacement.
+
+    The samples themselves choose the stream: that of one kernel has nothing to do with that of another, or the errors
+    in a mean would align, and it is the same wherever the kernel stands. `salt` parts the two sides of a comparison.
+    """
+    stream = crc32(samples.tobytes())
+    return np.random.default_rng((SEED, stream, salt)).integers(0, count, (RESAMPLES, count))
 
 
 def _mean_of_logs(logs: Sequence[tuple[float, Draws]], smallest: int) -> Estimate:
     value = float(np.exp(np.mean([value for value, _ in logs])))
-    draws = np.exp(np.mean([draws for _, draws in logs], axis=0))
-    return _estimate(value, draws, smallest)
-
-
-def _estimate(value: float, draws: Draws, smallest: int) -> Estimate:
     if smallest < 2:
         return Estimate(value, 0.0, float("inf"))
+    draws = np.exp(np.mean([draws for _, draws in logs], axis=0))
     low, high = np.percentile(draws, OUTER_PERCENT)
     return Estimate(value, float(low), float(high))

@@ -102,6 +102,23 @@ def test_an_unchanged_kernel_changes_by_the_lines_the_adapter_adds() -> None:
     assert not found.is_override
 
 
+def test_an_added_line_replaces_the_one_that_binds_its_name() -> None:
+    typed = "def azimuthal_histogram(data: dace.float64[N], radius: dace.float64[N], rings: dace.int64):"
+    imported = measure_adaptation(HISTOGRAM, own_file(HISTOGRAM.name), False, ("import jax", "import jax.numpy as np"))
+    annotated = measure_adaptation(
+        HISTOGRAM, own_file(HISTOGRAM.name), False, ("import dace", f"@dace.program\n{typed}")
+    )
+
+    assert (imported.lines, imported.changed, imported.kept) == (6, 2, 0.8)
+    assert (annotated.lines, annotated.changed, annotated.kept) == (7, 3, 0.8)
+
+
+def test_kept_and_changed_are_the_best_that_can_be_said() -> None:
+    assert compare_lines(list("abcdef"), list("bcdefa")) == (5, 2)
+    assert compare_lines(list("abc"), list("xyz")) == (0, 3)
+    assert compare_lines([], list("xy")) == (0, 2)
+
+
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.name)
 def test_every_kernel_is_its_own_program(kernel) -> None:
     found = measure_adaptation(kernel, own_file(kernel.name), False, ())

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from weft_bench.cells import Work
-from weft_bench.limits import Limit, find_bandwidth, find_peak, fraction, limit_seconds, nearest_count
+from weft_bench.limits import Limit, counts_up_to, find_bandwidth, find_peak, fraction, limit_seconds
 
 # Two cores with a private L1 of 32 KiB and a shared L2 of 1 MiB.
 MACHINE: dict[str, Any] = {
@@ -106,9 +106,21 @@ def test_the_peak_by_dtype(dtype: str, rate: float) -> None:
     assert find_peak(MACHINE, 1, dtype) == rate
 
 
-@pytest.mark.parametrize(("threads", "count"), [(1, "1"), (2, "2"), (3, "4"), (4, "4"), (64, "4")])
-def test_thread_counts_between_those_measured(threads: int, count: str) -> None:
-    assert nearest_count({"1": 0, "2": 0, "4": 0}, threads) == count
+@pytest.mark.parametrize(
+    ("threads", "counts"),
+    [(1, ["1"]), (2, ["1", "2"]), (3, ["1", "2", "4"]), (4, ["1", "2", "4"]), (64, ["1", "2", "4", "8"])],
+)
+def test_thread_counts_between_those_measured(threads: int, counts: list[str]) -> None:
+    assert counts_up_to({"8": 0, "1": 0, "2": 0, "4": 0}, threads) == counts
+    assert counts_up_to({"default": 0}, threads) == ["default"]
+    assert counts_up_to({}, threads) == []
+
+
+def test_a_team_is_not_slower_than_one_of_it() -> None:
+    slow = {"1": {"ordinary": 9e9}, "2": {"ordinary": 5e9}}
+    machine = MACHINE | {"triad_bytes_per_second": {"memory": slow}, "read_bytes_per_second": {}}
+
+    assert find_bandwidth(1 << 40, machine, 2) == ("memory", 9e9)
 
 
 def test_a_machine_that_was_not_measured_has_no_limit() -> None:

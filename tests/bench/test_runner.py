@@ -10,6 +10,7 @@ import pytest
 
 from tests.bench import fakes
 from weft_bench.cells import Cell
+from weft_bench.environments import worker_environment
 from weft_bench.frameworks import load_frameworks
 from weft_bench.runner import Inputs, Plan, Program, Settings, measure, processors
 from weft_bench.selection import choose_kernels
@@ -147,3 +148,9 @@ def test_arguments_that_cannot_be_made_are_told_and_end_nothing(tmp_path: Path) 
     assert cell.state == "execution"
     assert cell.message.startswith("NumPy itself: ")
     assert "Unable to allocate" in cell.message
+
+
+def test_workers_keep_their_bytecode(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+
+    assert "PYTHONDONTWRITEBYTECODE" not in worker_environment(fakes.register("plain"), 1)

@@ -12,6 +12,7 @@ from weft_bench.statistics import (
     geometric_mean,
     median_estimate,
     ratio_of_speedups,
+    ratio_of_times,
     speedup,
 )
 
@@ -82,6 +83,27 @@ def test_errors_of_different_kernels_average_out() -> None:
     many = geometric_mean([make_pairs(1.0, 2.0, 9, 0.2, seed=seed) for seed in range(50)])
 
     assert many.width_percent < one.width_percent / 3.0
+
+
+def test_kernels_that_drift_alike_are_still_drawn_apart() -> None:
+    drift = np.linspace(1.0, 1.5, 15)
+    kernels = [[Pair(2.0, float(seconds) * scale) for seconds in drift] for scale in np.linspace(1.0, 2.0, 40)]
+
+    assert geometric_mean(kernels).width_percent < geometric_mean(kernels[:1]).width_percent / 3.0
+
+
+def test_nineteen_intervals_in_twenty_hold_the_true_mean() -> None:
+    rng = np.random.default_rng(12)
+    runs, held = 300, 0
+    for _ in range(runs):
+        sides = np.exp(rng.normal(0.0, 0.1, (6, 10, 2))) * (3.0, 1.0)
+        held += not geometric_mean([[Pair(*side) for side in kernel] for kernel in sides]).excludes(3.0)
+
+    assert 0.92 <= held / runs <= 0.995
+
+
+def test_ratio_of_times_is_what_a_call_became_shorter_by() -> None:
+    assert ratio_of_times([[4.0] * 5], [[2.0] * 5]).value == pytest.approx(2.0)
 
 
 def test_ratio_of_speedups_compares_with_what_was_before() -> None:

@@ -15,7 +15,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from weft_bench.cells import Run
-from weft_bench.commands.sources import find_run
+from weft_bench.commands.sources import find_run, make_console
 from weft_bench.comparison import Change, Comparison, compare_runs
 from weft_bench.formats import show_factor, show_interval, show_number
 from weft_bench.statistics import Estimate, estimate_noise
@@ -43,7 +43,7 @@ def run(argv: Sequence[str]) -> int:
     found = compare_runs(before, after)
     if not found.changes:
         raise UsageError(_nothing_shared(before, after))
-    print_comparison(found, before, after, Console(), changed_only=options.changed)
+    print_comparison(found, before, after, make_console(), changed_only=options.changed)
     return 0
 
 
@@ -93,7 +93,7 @@ def describe(found: Comparison, before: Run, after: Run) -> list[str]:
             f"NumPy itself was {show_number(change.value)} times as fast in B (95 %: {show_interval(change)})."
         )
     if found.only_before or found.only_after:
-        lines.append(f"Not compared: {found.only_before} cells that only A has, {found.only_after} that only B has.")
+        lines.append(f"Not compared, being in one run alone: {found.only_before} of A, {found.only_after} of B.")
     return lines
 
 

@@ -14,9 +14,9 @@ from pathlib import Path
 from rich.console import Console
 
 from weft_bench.cells import Run
-from weft_bench.commands.sources import find_run
+from weft_bench.commands.sources import find_run, make_console
 from weft_bench.commands.summary import describe_frameworks, make_table
-from weft_bench.figures import Drawing, FiguresUnavailableError, make_drawings
+from weft_bench.figures import Drawing, FiguresUnavailableError, explain_missing, make_drawings
 from weft_bench.matrix import Matrix, make_matrices
 from weft_bench.page import make_page
 from weft_bench.statistics import estimate_noise
@@ -49,7 +49,7 @@ def run(argv: Sequence[str]) -> int:
     if not options.no_figures:
         drawings, note = draw(chosen, matrices, store.runs())
     written = write_report(Path(options.output), chosen, matrices, drawings, note)
-    print_tables(chosen, matrices, Console())
+    print_tables(chosen, matrices, make_console())
     print(f"Written: {', '.join(str(path) for path in written)}")
     if note and not options.no_figures:
         print(f"weft bench report: {note}", file=sys.stderr)
@@ -59,9 +59,11 @@ def run(argv: Sequence[str]) -> int:
 def draw(chosen: Run, matrices: Sequence[Matrix], history: Sequence[Run]) -> tuple[list[Drawing], str]:
     """The figures, or none and the reason."""
     try:
-        return make_drawings(chosen, matrices, history), ""
+        drawings = make_drawings(chosen, matrices, history)
     except FiguresUnavailableError as error:
         return [], str(error)
+    missing = explain_missing(drawings)
+    return drawings, f"Not drawn: {'; '.join(missing)}." if missing else ""
 
 
 def write_report(

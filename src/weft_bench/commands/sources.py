@@ -1,13 +1,21 @@
-"""Which run a word of the command line means: `results.sqlite` its last one, `results.sqlite#3` its third."""
+"""What the commands on results share: which run a word means, and where tables are printed.
+
+`results.sqlite` is the last run of that file, `results.sqlite#3` its third.
+"""
 
 from __future__ import annotations
 
 import re
+import sys
 from pathlib import Path
+
+from rich.console import Console
 
 from weft_bench.cells import Run
 from weft_bench.store import Store, open_store
 from weft_bench.words import UsageError
+
+WIDE = 240
 
 
 def find_run(word: str, number: int | None = None) -> tuple[Store, Run]:
@@ -21,6 +29,11 @@ def find_run(word: str, number: int | None = None) -> tuple[Store, Run]:
     if not run.cells:
         raise UsageError(f"run {run.id} of {path} has no results yet; `weft bench run --resume -o {path}` goes on")
     return store, run
+
+
+def make_console() -> Console:
+    """As wide as the terminal; in a file or a pipe, wide enough to cut nothing off."""
+    return Console(width=None if sys.stdout.isatty() else WIDE)
 
 
 def split_number(word: str) -> tuple[str, int | None]:

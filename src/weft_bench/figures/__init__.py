@@ -9,6 +9,6 @@ Without matplotlib there are none, and `FiguresUnavailableError` says how to get
 from __future__ import annotations
 
 from weft_bench.figures.canvas import Drawing, FiguresUnavailableError
-from weft_bench.figures.collection import make_drawings
+from weft_bench.figures.collection import explain_missing, make_drawings
 
-__all__ = ["Drawing", "FiguresUnavailableError", "make_drawings"]
+__all__ = ["Drawing", "FiguresUnavailableError", "explain_missing", "make_drawings"]

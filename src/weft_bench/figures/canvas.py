@@ -6,6 +6,7 @@ matplotlib is an extra (`weft[bench]`). It is loaded by name, so that nothing el
 from __future__ import annotations
 
 import re
+import warnings
 from dataclasses import dataclass
 from importlib import import_module
 from io import BytesIO
@@ -63,7 +64,8 @@ def new_panels(figure: Any, columns: int) -> list[Any]:
 def finish(figure: Any, name: str, title: str, caption: str) -> Drawing:
     """Write the figure in both formats."""
     svg, png = BytesIO(), BytesIO()
-    with _settings():
+    with _settings(), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing")  # the SVG has it, a browser's font will
         figure.savefig(svg, format="svg", metadata={"Date": None, "Creator": "weft bench"})
         figure.savefig(png, format="png", dpi=DOTS_PER_INCH)
     return Drawing(name, title, caption, svg.getvalue().decode("utf-8"), png.getvalue())
@@ -71,7 +73,7 @@ def finish(figure: Any, name: str, title: str, caption: str) -> Drawing:
 
 def write(axes: Any, x: float, y: float, text: str, **style: Any) -> None:
     """Text that is taken literally; what no font has a sign for is left out."""
-    shown = "".join(sign for sign in text if sign.isprintable())
+    shown = "".join(sign for sign in text if sign.isprintable() or sign == "\n")
     axes.text(x, y, shown, parse_math=False, **({"color": INK, "va": "center", "clip_on": False} | style))
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import MappingProxyType
 
 from weft_bench.cells import Cell, Run
 from weft_bench.figures.canvas import Drawing
@@ -10,19 +11,37 @@ from weft_bench.figures.curves import draw_compile_times, draw_scaling
 from weft_bench.figures.heat_maps import draw_adaptations, draw_speedups
 from weft_bench.matrix import NUMPY, Matrix, framework_titles
 
+WHY_NOT: Mapping[str, str] = MappingProxyType(
+    {
+        "heatmap": "nothing was measured",
+        "adaptation": "no cell has code metrics",
+        "scaling": "one preset and one thread count only; run others into the same file (--preset, --threads)",
+        "compile": "nothing was compiled, all came from kept artefacts (weft bench run --recompile)",
+    }
+)
 
-def make_drawings(run: Run, matrices: Sequence[Matrix], history: Sequence[Run] = ()) -> list[Drawing]:
-    """The figures the data is enough for; `history` are other runs of the file, which scaling may draw on."""
+
+def explain_missing(drawings: Sequence[Drawing]) -> list[str]:
+    """Why a figure is not among those drawn: `scaling: one preset...`."""
+    drawn = {drawing.name for drawing in drawings}
+    return [f"{name}: {reason}" for name, reason in WHY_NOT.items() if name not in drawn]
+
+
+def make_drawings(
+    run: Run, matrices: Sequence[Matrix], history: Sequence[Run] = (), names: Iterable[str] = tuple(WHY_NOT)
+) -> list[Drawing]:
+    """The figures of those `names` the data is enough for; scaling may draw on `history`, other runs of the file."""
     if not matrices:
         return []
     main = matrices[0]
     titles = framework_titles([NUMPY, *main.frameworks])
-    drawn = [
-        draw_speedups(main, titles),
-        draw_adaptations(main, titles),
-        draw_scaling(comparable_cells(run, history), main, titles),
-        draw_compile_times(main, titles),
-    ]
+    makers: Mapping[str, Callable[[], Drawing | None]] = {
+        "heatmap": lambda: draw_speedups(main, titles),
+        "adaptation": lambda: draw_adaptations(main, titles),
+        "scaling": lambda: draw_scaling(comparable_cells(run, history), main, titles),
+        "compile": lambda: draw_compile_times(main, titles),
+    }
+    drawn = [makers[name]() for name in names]
     return [drawing for drawing in drawn if drawing is not None]
 
 

@@ -124,7 +124,9 @@ def _along_threads(cells: Sequence[Cell], framework: str, threads: Sequence[int]
     if not keys or min(groups) != min(threads):
         return {}
     seconds = {count: [_seconds(group[key]) for key in keys] for count, group in groups.items()}
-    return {count: ratio_of_times(seconds[min(groups)], found) for count, found in seconds.items()}
+    base = seconds.pop(min(groups))
+    one = Estimate(1.0, 1.0, 1.0)  # against itself
+    return {min(groups): one} | {count: ratio_of_times(base, found) for count, found in seconds.items()}
 
 
 def _seconds(cell: Cell) -> list[float]:

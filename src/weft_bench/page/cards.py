@@ -75,7 +75,7 @@ def _card(matrix: Matrix, framework: str, title: str, common: int) -> Html:
         element("ul", *(_state_line(state, count) for state, count in states.items() if state != "ok"), class_="fails"),
     ]
     shared = matrix.mean(framework, matrix.common_rows()) if right and common else None
-    if shared is not None:
+    if shared is not None and len(matrix.frameworks) > 1:
         parts.append(element("p", f"{show_factor(shared.value)} on the {common} that all get right", class_="fine"))
     parts += [
         element("p", text, class_="fine") for text in (_compile_line(matrix, framework), _math_line(cells)) if text

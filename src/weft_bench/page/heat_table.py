@@ -94,4 +94,5 @@ def _cell(framework: str, score: Score | None) -> Html:
 
 
 def _width(text: str) -> Html:
-    return element("span", text, class_="width") if text else Html("")
+    """Also where it is empty, so that the numbers of a column stand below one another."""
+    return element("span", text, class_="width")
