@@ -16,7 +16,7 @@ from weft.analysis.ranges import index_bounds, is_nonnegative, value_bounds
 from weft.ir.dtypes import NP_BOOL, PY_INT, ScalarType
 from weft.ir.exprs import Const, Expr, Index, IndexLike, Value, const, const_index, index, op, polynomial_of
 from weft.ir.nodes import Container, Guard, Let, Node, Region, Site, Tasklet
-from weft.numpy_rules.values import Masked, Never
+from weft.numpy_rules.values import Array, Masked, Never
 from weft.support.abi import MAX_EXTENT, WarnSite
 from weft.support.errors import CompileError
 from weft.support.spans import Span
@@ -48,6 +48,8 @@ class Ledger:
     repeated: dict[str, int] = field(default_factory=dict[str, int])  # bits of axes with stride 0, of the same arrays
     entry: set[Value] = field(default_factory=set[Value])  # numbers and extents that came in with the call
     snapshots: dict[str, str] = field(default_factory=dict[str, str])  # copies that stand for a view of a container
+    objects: list[Array] = field(default_factory=list[Array])  # those that are what they name, not a view of it
+    views: set[str] = field(default_factory=set[str])  # REFs of views: never the very array that came in
     chosen: dict[str, Masked] = field(default_factory=dict[str, Masked])  # arrays of the elements that a mask chose
 
 
