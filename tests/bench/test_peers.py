@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import ast
+import json
+import os
+import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
@@ -274,6 +277,7 @@ def test_results_come_back_with_numpys_types():
 @pytest.mark.slow
 @pytest.mark.parametrize("framework", [NUMBA, JAX], ids=lambda framework: framework.name)
 def test_every_kernel_is_right_at_two_sizes_where_the_framework_is_installed(framework: Any, tmp_path: Path):
+    environments = pytest.importorskip("weft_bench.environments")
     python = environments.interpreter_of(framework)
     if not python.exists():
         pytest.skip(f"`weft bench setup {framework.name}` makes its environment")

@@ -133,7 +133,7 @@ def first_reason(message: str) -> str:
 
 
 def _find_tbb() -> None:
-    """Load the library of the `tbb` package by its path: Numba asks the system's loader, which knows no environments."""
+    """Load the `tbb` package's library by its path: Numba asks the system's loader, which knows no environments."""
     for path in sorted(Path(sys.prefix, "lib").glob("libtbb.so.*"))[:1]:
         with contextlib.suppress(OSError):  # then it is OpenMP
             ctypes.CDLL(str(path), mode=ctypes.RTLD_GLOBAL)
