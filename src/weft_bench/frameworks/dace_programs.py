@@ -15,6 +15,7 @@ import os
 import re
 import sys
 from collections.abc import Mapping
+from contextlib import chdir
 from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
@@ -153,28 +154,33 @@ def type_name(arguments: Inputs, parameter: str, shapes: Shapes) -> str:
 
 def compile_program(source: Source, text: str) -> tuple[Any, bool]:
     """The compiled program, and whether it was found."""
-    dace: Any = import_module("dace")
     name = source.kernel.name
-    module = source.artefacts / f"{name}_dace.py"
-    folder = source.artefacts / "build"
-    finished = source.artefacts / "finished"
+    artefacts = source.artefacts.resolve()
+    module, folder, finished = artefacts / f"{name}_dace.py", artefacts / "build", artefacts / "finished"
     if finished.exists() and module.exists() and module.read_text(encoding="utf-8") == text:
         return import_module("dace.sdfg.utils").load_precompiled_sdfg(str(folder)), True
-    source.artefacts.mkdir(parents=True, exist_ok=True)
+    artefacts.mkdir(parents=True, exist_ok=True)
     finished.unlink(missing_ok=True)
     module.write_text(text, encoding="utf-8")
     require_tools()
-    use_openblas(source.artefacts)
-    sdfg = parse_program(module, name)
-    sdfg.build_folder = str(folder)
-    optimizer: Any = import_module("dace.transformation.auto.auto_optimize")
-    optimizer.auto_optimize(sdfg, dace.DeviceType.CPU)
-    try:
-        compiled = sdfg.compile()
-    except dace.codegen.exceptions.CompilationError as error:
-        raise RuntimeError(f"dace: {what_went_wrong(str(error))}") from error
+    use_openblas(artefacts)
+    with chdir(artefacts):  # a graph that is not valid is left in the working folder
+        sdfg = parse_program(module, name)
+        sdfg.build_folder = str(folder)
+        compiled = optimize_and_compile(sdfg)
     finished.touch()  # last, so that an interrupted build is never taken for a finished one
     return compiled, False
+
+
+def optimize_and_compile(sdfg: Any) -> Any:
+    """DaCe's own sequence of transformations for the CPU, then its C++."""
+    dace: Any = import_module("dace")
+    optimizer: Any = import_module("dace.transformation.auto.auto_optimize")
+    try:
+        optimizer.auto_optimize(sdfg, dace.DeviceType.CPU)
+        return sdfg.compile()
+    except Exception as error:
+        raise RuntimeError(f"dace: {type(error).__name__}: {what_went_wrong(str(error))}") from error
 
 
 def parse_program(module: Path, name: str) -> Any:
@@ -183,8 +189,7 @@ def parse_program(module: Path, name: str) -> Any:
     try:
         return program.to_sdfg(simplify=True)
     except Exception as error:
-        first = str(error).partition("\n")[0]
-        raise UnsupportedKernelError(f"dace: {type(error).__name__}: {first}") from error
+        raise UnsupportedKernelError(f"dace: {type(error).__name__}: {what_went_wrong(str(error))}") from error
 
 
 def require_tools() -> None:

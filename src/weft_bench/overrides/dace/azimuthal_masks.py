@@ -1,4 +1,4 @@
-"""Azimuthal integration by masks for DaCe, which picks by a mask in assignments alone: the mask becomes weights."""
+"""Azimuthal integration by masks for DaCe, which picks by a mask in assignments alone: zeros outside of the ring."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 def azimuthal_masks(data: NDArray[Any], radius: NDArray[Any], rings: int) -> NDArray[Any]:
     """All points are looked at once per ring."""
     largest = np.max(radius)
+    ones = np.ones_like(data)
     means = np.empty(rings, data.dtype)
     for i in range(rings):
         inner = largest * i / rings
         outer = largest * (i + 1) / rings
-        weight = np.where((inner <= radius) & (radius < outer), 1.0, 0.0)
-        means[i] = np.sum(weight * data) / np.sum(weight)
+        mask = (inner <= radius) & (radius < outer)
+        means[i] = np.sum(np.where(mask, data, 0.0)) / np.sum(np.where(mask, ones, 0.0))
     return means
