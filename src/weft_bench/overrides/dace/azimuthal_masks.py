@@ -1,4 +1,4 @@
-"""Azimuthal integration by masks for DaCe, which picks by a mask in assignments alone: zeros outside of the ring."""
+"""Azimuthal integration by masks for DaCe, which picks by a mask in assignments alone: point by point."""
 
 from __future__ import annotations
 
@@ -11,11 +11,15 @@ from numpy.typing import NDArray
 def azimuthal_masks(data: NDArray[Any], radius: NDArray[Any], rings: int) -> NDArray[Any]:
     """All points are looked at once per ring."""
     largest = np.max(radius)
-    ones = np.ones_like(data)
     means = np.empty(rings, data.dtype)
     for i in range(rings):
         inner = largest * i / rings
         outer = largest * (i + 1) / rings
-        mask = (inner <= radius) & (radius < outer)
-        means[i] = np.sum(np.where(mask, data, 0.0)) / np.sum(np.where(mask, ones, 0.0))
+        total = 0.0
+        points = 0.0
+        for j in range(len(radius)):
+            if inner <= radius[j] and radius[j] < outer:
+                total += data[j]
+                points += 1.0
+        means[i] = total / points
     return means

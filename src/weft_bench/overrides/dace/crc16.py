@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 
-def crc16(data: NDArray[Any], polynomial: int) -> int:
+def crc16(data: NDArray[Any], polynomial: int) -> Any:
     """The register after the last byte."""
     remainder = np.int64(0xFFFF)
     for i in range(len(data)):

@@ -14,14 +14,25 @@ def relu(x: NDArray[Any]) -> NDArray[Any]:
 
 
 def convolve(x: NDArray[Any], weights: NDArray[Any]) -> NDArray[Any]:
-    """Place after place, for all images and filters at once."""
-    y = np.empty(
+    """Weight after weight, for all images and places at once."""
+    y = np.zeros(
         (x.shape[0], x.shape[1] - weights.shape[0] + 1, x.shape[2] - weights.shape[1] + 1, weights.shape[3]), x.dtype
     )
-    for i in range(x.shape[1] - weights.shape[0] + 1):
-        for j in range(x.shape[2] - weights.shape[1] + 1):
-            window = x[:, i : i + weights.shape[0], j : j + weights.shape[1], :, np.newaxis]
-            y[:, i, j] = np.sum(window * weights, axis=(1, 2, 3))
+    for f in range(weights.shape[3]):
+        for a in range(weights.shape[0]):
+            for b in range(weights.shape[1]):
+                for c in range(weights.shape[2]):
+                    y[:, :, :, f] += (
+                        weights[a, b, c, f]
+                        * (
+                            x[
+                                :,
+                                a : a + x.shape[1] - weights.shape[0] + 1,
+                                b : b + x.shape[2] - weights.shape[1] + 1,
+                                c,
+                            ]
+                        )
+                    )
     return y
 
 
@@ -30,7 +41,10 @@ def pool(x: NDArray[Any]) -> NDArray[Any]:
     y = np.empty((x.shape[0], x.shape[1] // 2, x.shape[2] // 2, x.shape[3]), x.dtype)
     for i in range(x.shape[1] // 2):
         for j in range(x.shape[2] // 2):
-            y[:, i, j] = np.max(x[:, 2 * i : 2 * i + 2, 2 * j : 2 * j + 2], axis=(1, 2))
+            y[:, i, j] = np.maximum(
+                np.maximum(x[:, 2 * i, 2 * j], x[:, 2 * i, 2 * j + 1]),
+                np.maximum(x[:, 2 * i + 1, 2 * j], x[:, 2 * i + 1, 2 * j + 1]),
+            )
     return y
 
 

@@ -34,9 +34,9 @@ def vertical_advection(
     pivot[:] = rate + half + half * above[:, :, -2]
     right[:, :, -1] = (known + half * right[:, :, -2]) / pivot
 
-    new = np.empty((now.shape[0], now.shape[1]), now.dtype)
-    new[:] = right[:, :, -1]
-    stage[:, :, -1] = rate * (new - start[:, :, -1])
+    solved = np.empty((now.shape[0], now.shape[1]), now.dtype)
+    solved[:] = right[:, :, -1]
+    stage[:, :, -1] = rate * (solved - start[:, :, -1])
     for k in range(now.shape[2] - 2, -1, -1):
-        new[:] = right[:, :, k] - above[:, :, k] * new
-        stage[:, :, k] = rate * (new - start[:, :, k])
+        solved[:] = right[:, :, k] - above[:, :, k] * solved
+        stage[:, :, k] = rate * (solved - start[:, :, k])
