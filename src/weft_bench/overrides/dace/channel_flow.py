@@ -73,7 +73,7 @@ def channel_flow(  # noqa: PLR0913, PLR0917 - the letters of the equations
         widen(u, wide_u)
         widen(v, wide_v)
         find_source(wide_u, wide_v, source, dt, dx, dy, density)
-        for _ in range(sweeps):
+        for _sweep in range(sweeps):
             widen(p, wide_p)
             p[1:-1] = (
                 (wide_p[1:-1, 2:] + wide_p[1:-1, :-2]) * dy**2

@@ -15,11 +15,11 @@ def stockham_fft(x: NDArray[Any], radix: int, stages: int) -> NDArray[Any]:
     small = np.empty((radix, radix), x.dtype)
     for d in range(radix):
         for f in range(radix):
-            small[d, f] = np.exp(-2.0j * np.pi * d * f / radix)
+            small[d, f] = np.exp(-2.0j * (np.pi * d * f / radix))
     for stage in range(stages):
         for m in range(len(x) // radix ** (stage + 1)):
             for f in range(radix):
-                twiddle = np.exp(-2.0j * np.pi * f * m * radix**stage / len(x))
+                twiddle = np.exp(-2.0j * (np.pi * f * m * radix**stage / len(x)))
                 for t in range(radix**stage):
                     z[(m * radix + f) * radix**stage + t] = 0.0
                     for d in range(radix):
