@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+CONCRETE = "its frontend cannot compare half of an extent with another in symbols"
+
 
 def relu(x: NDArray[Any]) -> NDArray[Any]:
     """What is negative becomes zero."""
