@@ -100,6 +100,8 @@ def create(framework: Framework, say: Say, *, again: bool = False) -> bool:
         say(f"{framework.name}: ready in {folder}")
         return False
     say(f"{framework.name}: making {folder}")
+    if folder.is_symlink():
+        folder.unlink()  # not what it leads to: that is somebody else's
     shutil.rmtree(folder, ignore_errors=True)
     folder.parent.mkdir(parents=True, exist_ok=True)
     way_out = "Debian has the module in python3-venv"

@@ -25,7 +25,14 @@ class Told:
             TextColumn("{task.description:<36}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
             TextColumn("left"), TimeRemainingColumn(),
         )  # fmt: skip
-        self._bar = Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
+        self._bar = Progress(
+            *columns,
+            console=console,
+            transient=True,
+            disable=not console.is_terminal,
+            refresh_per_second=1,  # drawing takes time from what is measured
+            speed_estimate_period=3600,  # cells may be minutes apart
+        )
         self._task = self._bar.add_task("", total=total)
         if already:
             console.print(f"{already} cells are there already, {total} to go", highlight=False)

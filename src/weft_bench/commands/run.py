@@ -41,6 +41,7 @@ from weft_bench.words import UsageError
 
 DEFAULT_FRAMEWORKS = "numpy,weft"
 INTERRUPTED = 130
+WIDE = 160  # columns where there is no terminal to ask: a table in a file need not be cut
 
 
 def parser() -> argparse.ArgumentParser:
@@ -202,7 +203,10 @@ def _conclude(
             file=sys.stderr,
         )
         return INTERRUPTED
-    print_summary(run, store.path, judge(*calibrations, run.cells), Console())
+    console = Console()
+    if not console.is_terminal:
+        console = Console(width=WIDE)
+    print_summary(run, store.path, judge(*calibrations, run.cells), console)
     return 0
 
 

@@ -31,16 +31,20 @@ def print_summary(run: Run, path: Path, noise: Sequence[str], console: Console) 
 
 
 def make_table(matrix: Matrix) -> Table:
-    """Speed-ups over NumPy; the superscript is the size of the median's 95 % interval in percent of it."""
+    """Speed-ups over NumPy; the superscript is the size of the median's 95 % interval in percent of it.
+
+    Frameworks that are not available here are not in it: what they miss is told below.
+    """
     table = Table(box=box.SIMPLE_HEAD)
     table.add_column("kernel", no_wrap=True)
     table.add_column("NumPy", justify="right", no_wrap=True)
-    titles = framework_titles(matrix.frameworks)
-    for framework in matrix.frameworks:
+    shown = [name for name in matrix.frameworks if set(matrix.states(name)) != {"not available"}]
+    titles = framework_titles(shown)
+    for framework in shown:
         table.add_column(titles[framework], justify="right", no_wrap=True)
     for row in matrix.rows:
         seconds = matrix.numpy_seconds(row)
-        numbers = [show_cell(matrix, row, framework) for framework in matrix.frameworks]
+        numbers = [show_cell(matrix, row, framework) for framework in shown]
         table.add_row(escape(row.label), show_seconds(seconds.value) if seconds else "", *numbers)
     return table
 
