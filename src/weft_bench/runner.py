@@ -34,6 +34,7 @@ from weft_bench.validation import is_strict, validate
 
 Described: TypeAlias = Mapping[str, Description]
 
+KERNELS: Final = Path(__file__).parent / "kernels"
 OVERRIDES: Final = Path(__file__).parent / "overrides"
 LEAST_PAIRS: Final = 10
 LEAST_LONG_PAIRS: Final = 5  # where a pair takes so long that ten would not fit the budget
@@ -109,9 +110,17 @@ class Inputs:
         return self._files
 
 
-def override_of(registered: Registered, kernel: Kernel) -> Path | None:
-    """The adaptation of a kernel for a framework, where there is one."""
-    path = OVERRIDES / registered.loaded().overrides / f"{kernel.name}.py"
+def override_of(registered: Registered, program: Program) -> Path | None:
+    """The adaptation for a framework, where there is one: of our kernels in `overrides`, of a user's file beside it.
+
+    A second spelling is a program of its own: an adaptation of the first would not be it.
+    """
+    folder = registered.loaded().overrides
+    if program.path != program.kernel_path:
+        return None
+    path = program.path.with_name(f"{program.path.stem}_{folder}.py")
+    if program.path.parent == KERNELS:
+        path = OVERRIDES / folder / f"{program.kernel.name}.py"
     return path if path.is_file() else None
 
 
@@ -213,13 +222,13 @@ class Measurement:
         )
 
     def _adaptation(self, added_lines: tuple[str, ...]) -> Adaptation:
-        override = override_of(self.plan.framework, self.plan.program.kernel)
+        override = override_of(self.plan.framework, self.plan.program)
         path = override or self.plan.program.path
         return measure_adaptation(self.plan.program.kernel, path, override is not None, added_lines)
 
     def _start(self, name: str, registered: Registered, *, own_source: bool = False) -> WorkerProcess:
         plan, program = self.plan, self.plan.program
-        override = None if own_source else override_of(registered, program.kernel)
+        override = None if own_source else override_of(registered, program)
         request = {
             "framework": registered.place,
             "kernel": str(program.kernel_path),

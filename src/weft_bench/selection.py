@@ -16,10 +16,10 @@ from weft_bench.frameworks import Registered, load_frameworks
 from weft_bench.kernel import Kernel
 from weft_bench.kernels import KERNELS
 from weft_bench.loading import KernelFileError, check_signature, find_outputs, load_kernel
+from weft_bench.runner import KERNELS as OWN_FOLDER
 from weft_bench.runner import Plan, Program
 from weft_bench.words import UsageError, unknown
 
-KERNEL_FOLDER: Final = Path(__file__).parent / "kernels"
 SPELLING: Final = "second spelling"
 
 
@@ -27,10 +27,19 @@ def choose_kernels(words: Sequence[str]) -> list[Program]:
     """The kernels named, each by our name, the field's name, or the path of a file; all of them for no words."""
     if not words:
         return [_own_program(kernel) for kernel in KERNELS]
-    chosen: dict[str, Program] = {}
+    chosen: dict[Path, Program] = {}
+    labels = {kernel.name for kernel in KERNELS}
     for word in words:
-        program = _program_of_file(Path(word)) if is_path(word) else _own_program(find_kernel(word))
-        chosen.setdefault(program.label, program)
+        if not is_path(word):
+            program = _own_program(find_kernel(word))
+        elif Path(word).absolute() not in chosen:
+            program = _program_of_file(Path(word))
+            if program.label in labels:  # results of two kernels must not go by one name
+                program = replace(program, label=f"{program.label} ({word})")
+            labels.add(program.label)
+        else:
+            continue
+        chosen[program.kernel_path] = program
     return list(chosen.values())
 
 
@@ -49,7 +58,7 @@ def second_spellings(programs: Iterable[Program]) -> list[Program]:
     spelled: list[Program] = []
     for program in programs:
         function = SPELLINGS.get(program.kernel.name)
-        if function is not None and program.path.parent == KERNEL_FOLDER:
+        if function is not None and program.path.parent == OWN_FOLDER:
             spelled.append(
                 replace(
                     program,
