@@ -76,6 +76,9 @@ class Session:
         version = self.framework.version()
         source = self._source(version)
         self.kernel = source.kernel
+        prepare: Callable[[Source], None] | None = getattr(self.framework, "prepare", None)
+        if prepare is not None:  # what a framework does once per machine is not part of a kernel's time
+            prepare(source)
         self.inputs = read_values(self.request["inputs"], Path(self.request["inputs_folder"]))
         example = fresh(self.inputs)
         with warnings.catch_warnings(record=True) as told:
@@ -263,6 +266,8 @@ def last_line(error: BaseException) -> str:
     text = "".join(traceback.format_exception_only(error)).strip().splitlines()
     lines = [line.strip() for line in text if line.strip(" ^~-|=*+.") and "= help:" not in line]
     name, last = type(error).__name__, lines[-1] if lines else ""
+    if name == "UnsupportedKernelError":  # the state of the cell says that already
+        return last.partition(f"{name}: ")[2] or last
     last = last.removeprefix(f"{type(error).__module__}.")
     return last if last.startswith(name) else f"{name}: {last}"
 

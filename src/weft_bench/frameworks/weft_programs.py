@@ -6,11 +6,14 @@ Weft that is compiled once per machine is then not part of every kernel's time.
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from weft_bench.frameworks.protocol import NUMPY_RESULTS, Built, Source
+from weft_bench.fresh_process import WARM_UP, ScriptError, run_script
 from weft_bench.kernel import Inputs
 from weft_bench.loading import function_of
 
@@ -37,17 +40,29 @@ class WeftPrograms:
 
         return weft.__version__
 
+    def prepare(self, source: Source) -> None:
+        """Choose the cache, and where it is new let another process compile what all programs share."""
+        cache = source.artefacts.parent / "cache"
+        os.environ["WEFT_CACHE_DIR"] = str(cache)
+        if not cache.exists():
+            with contextlib.suppress(ScriptError):  # a machine without a compiler: the kernel's own call tells it
+                run_script(WARM_UP, cache)
+
     def build(self, source: Source, arguments: Inputs) -> Built:
         """Decorate; Weft compiles at the first call, and knows after it whether it had to."""
         import weft
 
-        os.environ["WEFT_CACHE_DIR"] = str(source.artefacts.parent / "cache")
         program = weft.program(function_of(source), fast=self.fast)
-        return Built(call=program, from_artefacts=lambda: program.stats.compiles == 0)
+        return Built(call=program, from_artefacts=lambda: _all_from_cache(program.stats))
 
     def added_lines(self, source: Source) -> tuple[str, ...]:
         """The import and the decorator."""
         return ("import weft", "@weft.program(fast=True)" if self.fast else "@weft.program")
+
+
+def _all_from_cache(stats: Any) -> bool:
+    """Nothing was compiled, and not because everything runs in Python."""
+    return stats.compiles == 0 and stats.cache_hits > 0
 
 
 WEFT = WeftPrograms(name="weft", title="Weft", math=NUMPY_RESULTS, fast=False)
