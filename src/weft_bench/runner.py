@@ -25,7 +25,7 @@ import numpy as np
 from weft_bench.adaptation import measure_adaptation
 from weft_bench.cells import Adaptation, Cell, Pair, Work
 from weft_bench.environments import home, interpreter_of, unavailable, worker_environment
-from weft_bench.exchange import Description, read_values, write_values
+from weft_bench.exchange import Description, read_values
 from weft_bench.frameworks import Registered
 from weft_bench.kernel import Kernel, Preset, Sizes
 from weft_bench.processes import Deadline, FailureError, WorkerProcess
@@ -82,11 +82,13 @@ class Settings:
 
 @dataclass(slots=True)
 class InputFiles:
-    """A kernel's arguments at one preset and dtype, as files; `sensitivity` is measured when it is first wanted."""
+    """A kernel's arguments at one preset and dtype as files; the first worker makes them, `described` is then known.
+
+    `sensitivity` is measured when it is first wanted.
+    """
 
     folder: Path
-    described: Described
-    tolerance_eps: float
+    described: Described | None = None
     sensitivity: Sensitivity | None = None
 
 
@@ -95,19 +97,15 @@ class Inputs:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._key: tuple[Path, str, str, str] | None = None
-        self._files: InputFiles | None = None
+        self._key: tuple[Path, str, str] | None = None
+        self._files = InputFiles(folder)
 
     def files(self, plan: Plan) -> InputFiles:
         """Those of a plan."""
-        kernel = plan.program.kernel
-        key = (plan.program.kernel_path, kernel.name, plan.preset, plan.dtype)
-        if self._files is None or key != self._key:
+        key = (plan.program.kernel_path, plan.preset, plan.dtype)
+        if key != self._key:
             shutil.rmtree(self._folder, ignore_errors=True)
-            sizes = sizes_of(plan)
-            described = write_values(kernel.inputs(sizes, plan.dtype), self._folder)
-            self._files = InputFiles(self._folder, described, float(kernel.tolerance(sizes)))
-            self._key = key
+            self._files, self._key = InputFiles(self._folder), key
         return self._files
 
 
@@ -138,8 +136,9 @@ def measure(plan: Plan, settings: Settings, inputs: Inputs, numpy: Registered) -
         try:
             return measurement.run(numpy)
         except FailureError as failure:
-            measurement.keep_errors(failure)
-            return replace(measurement.cell, state=failure.state, message=failure.message)
+            return measurement.failed(failure)
+        except Exception as error:  # noqa: BLE001  (whatever it is, it is about this cell, and the others go on)
+            return measurement.failed(FailureError("execution", f"the runner: {type(error).__name__}: {error}"))
 
 
 class Measurement:
@@ -179,6 +178,9 @@ class Measurement:
         side = self._start("numpy", numpy, own_source=True)
         folder = self.scratch / "expected"
         try:
+            if self.files.described is None:
+                made = side.ask(self._deadline, "inputs", sizes=dict(sizes_of(self.plan)))
+                self.files.described = made["inputs"]
             side.ask(self._deadline, "build")
             side.ask(self._deadline, "first")
             answer = side.ask(self._deadline, "outputs", folder=str(folder))
@@ -243,7 +245,8 @@ class Measurement:
         actual = read_values(answer["outputs"], folder)
         shutil.rmtree(folder, ignore_errors=True)
         framework, sensitivity = self.plan.framework.loaded(), self.files.sensitivity or Sensitivity()
-        verdict = validate(framework, expected, actual, self.files.tolerance_eps, sensitivity)
+        tolerance_eps = float(self.plan.program.kernel.tolerance(sizes_of(self.plan)))
+        verdict = validate(framework, expected, actual, tolerance_eps, sensitivity)
         worst = max(verdict.error_eps, self.cell.error_eps or 0.0)
         peak = max(answer["peak_bytes"], self.cell.peak_bytes or 0)
         self.cell = replace(self.cell, error_eps=worst if np.isfinite(worst) else None, peak_bytes=peak)
@@ -275,13 +278,14 @@ class Measurement:
         least = LEAST_PAIRS if spent_seconds < 5.0 * self.settings.budget_seconds else LEAST_LONG_PAIRS
         return done < least or spent_seconds < self.settings.budget_seconds
 
-    def keep_errors(self, failure: FailureError) -> None:
-        """All that the framework's worker said, for whoever wants more than the last line."""
-        log = self.scratch / "framework" / "output.txt"
-        text = log.read_text(encoding="utf-8", errors="replace") if log.exists() else ""
+    def failed(self, failure: FailureError) -> Cell:
+        """The cell of a failure; all that the workers said is kept for whoever wants more than the last line."""
+        logs = [self.scratch / side / "output.txt" for side in ("framework", "numpy")]
+        text = "".join(log.read_text(encoding="utf-8", errors="replace") for log in logs if log.exists())
         self.settings.errors.mkdir(parents=True, exist_ok=True)
         name = f"{self.cell.kernel}-{self.cell.framework}-{self.cell.preset}.txt".replace(os.sep, "_")
         (self.settings.errors / name).write_text(f"{failure}\n\n{text[-100_000:]}", encoding="utf-8")
+        return replace(self.cell, state=failure.state, message=failure.message)
 
 
 def _work(plan: Plan) -> Work | None:

@@ -3,6 +3,7 @@
 in:   `python -P -m weft_bench.worker REQUEST.json COMMANDS REPLIES`: a request, and two pipes by their numbers
 out:  one line of JSON for each line of JSON: {"do": "time"} -> {"seconds": 0.0123}
 
+    inputs    make the kernel's arguments, in files for both sides
     build     load the kernel, call `Framework.build`; its seconds
     first     the first call, on fresh arguments; its seconds
     warm      calls that are not timed
@@ -56,6 +57,16 @@ class Session:
         self.built: Built
         self.latest: tuple[Any, Inputs] | None = None
         self.resident_bytes = 0
+
+    def make_inputs(self, command: dict[str, Any]) -> dict[str, Any]:
+        """The arguments as files, made here and not in the runner: what is too large ends this process alone."""
+        from weft_bench.exchange import write_values
+        from weft_bench.loading import load_kernel
+
+        kernel = load_kernel(Path(self.request["kernel"]))
+        made = kernel.inputs(command["sizes"], self.request["dtype"])
+        self.request["inputs"] = write_values(made, Path(self.request["inputs_folder"]))
+        return {"inputs": self.request["inputs"]}
 
     def build(self, _command: dict[str, Any]) -> dict[str, Any]:
         """Load everything, then build; importing the framework is done by `version` and not part of the seconds."""
@@ -260,6 +271,7 @@ def answer(session: Session, command: dict[str, Any]) -> dict[str, Any]:
     """Do what is asked; what goes wrong becomes part of the answer, with all of it on standard error."""
     step: str = command["do"]
     steps: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
+        "inputs": session.make_inputs,
         "build": session.build,
         "first": session.first,
         "warm": session.warm,

@@ -14,7 +14,15 @@ import pytest
 import weft_bench
 from weft_bench.agreement import compare_outputs
 from weft_bench.frameworks.dace_programs import DACE, program_text
-from weft_bench.frameworks.extraction import MissingToolError, extract, refusal, require, scalar_type, what_went_wrong
+from weft_bench.frameworks.extraction import (
+    REFUSAL,
+    MissingToolError,
+    extract,
+    read_constant,
+    require,
+    scalar_type,
+    what_went_wrong,
+)
 from weft_bench.frameworks.protocol import Source, UnsupportedKernelError
 from weft_bench.frameworks.pythran_modules import PYTHRAN, export_line
 from weft_bench.frameworks.shape_symbols import name_extents, symbol_values
@@ -211,7 +219,7 @@ def test_every_override_is_that_of_a_kernel_and_keeps_its_parameters(framework: 
         if path.name == "__init__.py":
             continue
         kernel = BY_NAME[path.stem]
-        if reason := refusal(ast.parse(path.read_text())):
+        if reason := read_constant(ast.parse(path.read_text()), REFUSAL):
             assert "\n" not in reason
             continue
         assert extract(path, kernel.name).function(kernel.name).parameters == tuple(small_inputs(kernel))

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import ast
+import json
+import os
+import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
@@ -266,3 +269,30 @@ def test_results_come_back_with_numpys_types():
 
     assert (type(count), type(energy), type(pair[0])) == (int, np.float32, np.float64)
     assert isinstance(pair[1], np.ndarray)
+
+
+# ---------------------------------------------------------------- the frameworks themselves
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("framework", [NUMBA, JAX], ids=lambda framework: framework.name)
+def test_every_kernel_is_right_at_two_sizes_where_the_framework_is_installed(framework: Any, tmp_path: Path):
+    environments = pytest.importorskip("weft_bench.environments")
+    python = environments.interpreter_of(framework)
+    if not python.exists():
+        pytest.skip(f"`weft bench setup {framework.name}` makes its environment")
+    place = {"numba": "numba_functions:NUMBA", "jax": "jax_functions:JAX"}[framework.name]
+    script = Path(__file__).with_name("run_peers.py")
+    variables = {**os.environ, "PYTHONPATH": str(ROOT.parent), **framework.environment(2)}
+
+    done = subprocess.run(
+        [python, str(script), f"weft_bench.frameworks.{place}", str(tmp_path)],
+        env=variables,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    results = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+    assert len(results) == 2 * len(KERNELS)
+    assert [result for result in results if result["problem"]] == []

@@ -128,6 +128,28 @@ def test_a_worker_runs_on_the_processors_it_was_given() -> None:
     assert processors(len(allowed)) == allowed
 
 
+def test_arguments_that_cannot_be_made_are_told_and_end_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "large.py"
+    path.write_text(
+        "import numpy as np\nPRESETS = {'S': {'n': 3}, 'M': {'n': 1 << 55}}\n"
+        "def large(A): A += 1\ndef make_inputs(n): return np.ones(n)\n",
+        encoding="utf-8",
+    )
+    plan = Plan(
+        program=choose_kernels([str(path)])[0],
+        framework=fakes.register("plain"),
+        preset="M",
+        dtype="float64",
+        threads=1,
+    )
+
+    cell = measure(plan, Settings(errors=tmp_path), Inputs(tmp_path / "inputs"), load_frameworks()["numpy"])
+
+    assert cell.state == "execution"
+    assert cell.message.startswith("NumPy itself: ")
+    assert "Unable to allocate" in cell.message
+
+
 def test_workers_keep_their_bytecode(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
 

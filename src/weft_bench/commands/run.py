@@ -17,6 +17,7 @@ from typing import Any
 
 from rich.console import Console
 
+import weft
 from weft_bench.cells import Cell
 from weft_bench.commands.progress import Told
 from weft_bench.commands.summary import print_summary
@@ -91,8 +92,18 @@ def _check_numbers(options: argparse.Namespace) -> None:
         raise UsageError("--repetitions wants a number from 1 on")
     if options.time_limit <= 0 or options.budget <= 0:
         raise UsageError("--time-limit and --budget want seconds above 0")
+    if options.without is not None:
+        _check_passes(split(options.without))
     if options.retry_failed and not options.resume:
         raise UsageError("--retry-failed goes with --resume: it says which cells of the last run to measure again")
+
+
+def _check_passes(names: Sequence[str]) -> None:
+    """Weft itself knows its passes, and says which there are."""
+    try:
+        weft.program(lambda: None, without=tuple(names))
+    except ValueError as error:
+        raise UsageError(f"--without: {error}") from error
 
 
 def _continued(options: argparse.Namespace) -> tuple[int, argparse.Namespace]:

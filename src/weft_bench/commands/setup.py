@@ -6,6 +6,8 @@ import argparse
 import sys
 from collections.abc import Sequence
 
+from rich.console import Console
+
 from weft_bench.environments import SetupError, create, has_gpu, home
 from weft_bench.frameworks import Registered, load_frameworks
 from weft_bench.selection import choose_frameworks
@@ -19,10 +21,12 @@ def run(argv: Sequence[str]) -> int:
     options = parser.parse_args(argv)
     chosen = choose_frameworks(options.frameworks) if options.frameworks else _all_that_can_run()
     failed: list[str] = []
+    console = Console()
     for number, registered in enumerate(chosen, start=1):
         count = f"[{number}/{len(chosen)}] "
         try:
-            create(registered.loaded(), lambda text, count=count: print(count + text, flush=True), again=options.again)
+            with console.status(f"{count}{registered.name}: this may take minutes"):
+                create(registered.loaded(), lambda text, count=count: _tell(console, count + text), again=options.again)
         except SetupError as error:
             print(f"{count}{error}", file=sys.stderr)
             failed.append(registered.name)
@@ -30,6 +34,10 @@ def run(argv: Sequence[str]) -> int:
     if failed:
         print(f"weft bench setup: {', '.join(failed)} could not be made; the others are ready", file=sys.stderr)
     return 1 if failed else 0
+
+
+def _tell(console: Console, text: str) -> None:
+    console.print(text, highlight=False, markup=False, soft_wrap=True)
 
 
 def _all_that_can_run() -> list[Registered]:

@@ -10,11 +10,13 @@ decorated function does; the compiled object by itself would hand out those of t
 
 from __future__ import annotations
 
+import ast
 import importlib.util
 import os
 import re
 import sys
 from collections.abc import Mapping
+from contextlib import chdir
 from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
@@ -22,13 +24,22 @@ from typing import Any, cast
 
 import numpy as np
 
-from weft_bench.frameworks.extraction import Extract, extract, is_array, require, scalar_type, what_went_wrong
+from weft_bench.frameworks.extraction import (
+    Extract,
+    extract,
+    is_array,
+    read_constant,
+    require,
+    scalar_type,
+    what_went_wrong,
+)
 from weft_bench.frameworks.protocol import Built, Source, UnsupportedKernelError
-from weft_bench.frameworks.shape_symbols import Shapes, name_extents, symbol_values
+from weft_bench.frameworks.shape_symbols import Shapes, name_extents, number_extents, symbol_values
 from weft_bench.kernel import Inputs
 
 FLAGS = "-std=c++14 -fPIC -O3 -march=native -ffast-math -w"
 LIBRARY_HEADER = "library_names.h"
+CONCRETE = "CONCRETE"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +77,8 @@ class DacePrograms:
     def build(self, source: Source, arguments: Inputs) -> Built:
         """Write the program, compile it unless the same was compiled before, load it."""
         os.environ.update(self.environment(source.threads))  # before DaCe is imported: it reads them once
-        shapes = name_extents(source.kernel, arguments)
         program = extract(source.path, source.kernel.name)
+        shapes = find_shapes(source, arguments)
         text = program_text(program, source.kernel.name, arguments, shapes)
         compiled, found = compile_program(source, text)
         passed = set(compiled.sdfg.arglist())
@@ -95,9 +106,16 @@ class DacePrograms:
         """Import, symbols, decorator and the `def` line with types, for the smallest example."""
         arguments = source.kernel.inputs("S")
         program = extract(source.path, source.kernel.name)
-        shapes = name_extents(source.kernel, arguments)
+        shapes = find_shapes(source, arguments)
         typed = annotate(program, source.kernel.name, arguments, shapes).function(source.kernel.name)
         return (*header(program, source.kernel.name, arguments, shapes), *typed.text().splitlines()[:2])
+
+
+def find_shapes(source: Source, arguments: Inputs) -> Shapes:
+    """In symbols, unless the file says `CONCRETE = "why"`: DaCe cannot compute with every expression of symbols."""
+    if read_constant(ast.parse(source.path.read_text(encoding="utf-8")), CONCRETE):
+        return number_extents(arguments)
+    return name_extents(source.kernel, arguments)
 
 
 def as_number(value: Any, is_scalar: bool) -> Any:
@@ -113,13 +131,12 @@ def program_text(program: Extract, name: str, arguments: Inputs, shapes: Shapes)
 
 
 def header(program: Extract, name: str, arguments: Inputs, shapes: Shapes) -> tuple[str, ...]:
-    """The import and the symbols."""
-    extents = {extent.symbol for shape in shapes.values() for extent in shape if extent.symbol}
+    """The import and the symbols; a program for one size has numbers instead."""
+    extents = sorted({extent.symbol for shape in shapes.values() for extent in shape if extent.symbol})
     integers = [parameter for parameter in program.function(name).parameters if is_symbol(arguments[parameter])]
-    return (
-        "import dace",
-        *(f"{symbol} = dace.symbol({symbol!r}, dace.int64)" for symbol in [*integers, *sorted(extents)]),
-    )
+    if not extents:
+        return ("import dace", *(f"{parameter} = {arguments[parameter]}" for parameter in integers))
+    return ("import dace", *(f"{symbol} = dace.symbol({symbol!r}, dace.int64)" for symbol in [*integers, *extents]))
 
 
 def is_symbol(value: Any) -> bool:
@@ -153,28 +170,33 @@ def type_name(arguments: Inputs, parameter: str, shapes: Shapes) -> str:
 
 def compile_program(source: Source, text: str) -> tuple[Any, bool]:
     """The compiled program, and whether it was found."""
-    dace: Any = import_module("dace")
     name = source.kernel.name
-    module = source.artefacts / f"{name}_dace.py"
-    folder = source.artefacts / "build"
-    finished = source.artefacts / "finished"
+    artefacts = source.artefacts.resolve()
+    module, folder, finished = artefacts / f"{name}_dace.py", artefacts / "build", artefacts / "finished"
     if finished.exists() and module.exists() and module.read_text(encoding="utf-8") == text:
         return import_module("dace.sdfg.utils").load_precompiled_sdfg(str(folder)), True
-    source.artefacts.mkdir(parents=True, exist_ok=True)
+    artefacts.mkdir(parents=True, exist_ok=True)
     finished.unlink(missing_ok=True)
     module.write_text(text, encoding="utf-8")
     require_tools()
-    use_openblas(source.artefacts)
-    sdfg = parse_program(module, name)
-    sdfg.build_folder = str(folder)
-    optimizer: Any = import_module("dace.transformation.auto.auto_optimize")
-    optimizer.auto_optimize(sdfg, dace.DeviceType.CPU)
-    try:
-        compiled = sdfg.compile()
-    except dace.codegen.exceptions.CompilationError as error:
-        raise RuntimeError(f"dace: {what_went_wrong(str(error))}") from error
+    use_openblas(artefacts)
+    with chdir(artefacts):  # a graph that is not valid is left in the working folder
+        sdfg = parse_program(module, name)
+        sdfg.build_folder = str(folder)
+        compiled = optimize_and_compile(sdfg)
     finished.touch()  # last, so that an interrupted build is never taken for a finished one
     return compiled, False
+
+
+def optimize_and_compile(sdfg: Any) -> Any:
+    """DaCe's own sequence of transformations for the CPU, then its C++."""
+    dace: Any = import_module("dace")
+    optimizer: Any = import_module("dace.transformation.auto.auto_optimize")
+    try:
+        optimizer.auto_optimize(sdfg, dace.DeviceType.CPU)
+        return sdfg.compile()
+    except Exception as error:
+        raise RuntimeError(f"dace: {type(error).__name__}: {what_went_wrong(str(error))}") from error
 
 
 def parse_program(module: Path, name: str) -> Any:
@@ -183,8 +205,7 @@ def parse_program(module: Path, name: str) -> Any:
     try:
         return program.to_sdfg(simplify=True)
     except Exception as error:
-        first = str(error).partition("\n")[0]
-        raise UnsupportedKernelError(f"dace: {type(error).__name__}: {first}") from error
+        raise UnsupportedKernelError(f"dace: {type(error).__name__}: {what_went_wrong(str(error))}") from error
 
 
 def require_tools() -> None:

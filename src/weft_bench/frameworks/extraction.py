@@ -80,7 +80,7 @@ def extract(path: Path, name: str) -> Extract:
     text = path.read_text(encoding="utf-8")
     tree = ast.parse(text, str(path))
     bound = {bound_name: statement for statement in tree.body for bound_name in _names_bound(statement)}
-    if name not in bound and (reason := refusal(tree)):
+    if name not in bound and (reason := read_constant(tree, REFUSAL)):
         raise UnsupportedKernelError(reason)
     if not isinstance(bound.get(name), ast.FunctionDef):
         raise UnsupportedKernelError(f"{path.name} defines no function {name}: a kernel's function bears its name")
@@ -95,10 +95,10 @@ def extract(path: Path, name: str) -> Extract:
     )
 
 
-def refusal(tree: ast.Module) -> str:
-    """What an override says instead of a program; "" if it does not refuse."""
+def read_constant(tree: ast.Module, name: str) -> str:
+    """What a file says under that name, "" if nothing: read, not run, since the file may need its framework."""
     for statement in tree.body:
-        if REFUSAL in _names_bound(statement) and isinstance(statement, ast.Assign):
+        if isinstance(statement, ast.Assign) and name in _names_bound(statement):
             return str(ast.literal_eval(statement.value))
     return ""
 

@@ -13,8 +13,12 @@ holds what a user of Numba would write instead, with decorators of its own, to w
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from weft_bench.frameworks.kernel_text import decorate, decorator_lines, load_text
@@ -59,7 +63,8 @@ class NumbaFunctions:
 
     name: str = "numba"
     title: str = "Numba"
-    requirements: tuple[str, ...] = ("numba==0.68.1", "numpy==2.4.6", "scipy==1.17.1")  # scipy: its BLAS and LAPACK
+    # scipy brings the BLAS and LAPACK that Numba calls; tbb the threads it likes best, as they do not spin in wait
+    requirements: tuple[str, ...] = ("numba==0.68.1", "numpy==2.4.6", "scipy==1.17.1", "tbb==2022.3.1")
     math: str = "fastmath"
     needs_gpu: bool = False
     overrides: str = "numba"
@@ -77,6 +82,7 @@ class NumbaFunctions:
         import numba  # pyright: ignore[reportMissingImports]
 
         compiler: Any = numba
+        _find_tbb()
         function: Any = getattr(load_text(program(source), source, self.name), source.kernel.name)
         if not hasattr(function, "compile"):  # an override may leave a part to the interpreter
             return Built(call=function, unload=as_numpy)
@@ -124,6 +130,13 @@ def first_reason(message: str) -> str:
         if any(word in line for word in telling):
             return line
     return lines[0] if lines else "Numba gives no reason"
+
+
+def _find_tbb() -> None:
+    """Load the `tbb` package's library by its path: Numba asks the system's loader, which knows no environments."""
+    for path in sorted(Path(sys.prefix, "lib").glob("libtbb.so.*"))[:1]:
+        with contextlib.suppress(OSError):  # then it is OpenMP
+            ctypes.CDLL(str(path), mode=ctypes.RTLD_GLOBAL)
 
 
 def _text(source: Source) -> str:

@@ -41,7 +41,6 @@ Shapes = dict[str, tuple[Extent, ...]]
 def name_extents(kernel: Kernel, arguments: Inputs) -> Shapes:
     """The shapes of all arrays in symbols; in numbers, if the symbols did not give the example's extents."""
     arrays = {name: value for name, value in arguments.items() if is_array(value)}
-    numbers = {name: tuple(Extent("", extent) for extent in array.shape) for name, array in arrays.items()}
     for probes in (_probe_small, _probe_large):
         try:
             shapes = _name_by_probes(kernel, list(arrays), list(probes(kernel.presets["S"])))
@@ -49,7 +48,13 @@ def name_extents(kernel: Kernel, arguments: Inputs) -> Shapes:
             continue
         if _explains(shapes, arrays):
             return shapes
-    return numbers
+    return number_extents(arguments)
+
+
+def number_extents(arguments: Inputs) -> Shapes:
+    """The shapes of these very arrays: the program serves no other size."""
+    arrays = {name: value for name, value in arguments.items() if is_array(value)}
+    return {name: tuple(Extent("", extent) for extent in array.shape) for name, array in arrays.items()}
 
 
 def symbol_values(shapes: Shapes, arguments: Inputs) -> dict[str, int]:

@@ -78,7 +78,7 @@ KERNEL = Kernel(
     dwarf="Spectral methods",
     presets={
         "S": {"points": 4**8},
-        "M": {"points": 4**9},
+        "M": {"points": 4**10},
         "L": {"points": 4**11},
         "paper": {"points": 4**10},
     },

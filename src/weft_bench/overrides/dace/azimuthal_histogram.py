@@ -16,11 +16,11 @@ def azimuthal_histogram(data: NDArray[Any], radius: NDArray[Any], rings: int) ->
     points = np.zeros(rings, np.int64)
     total = np.zeros(rings, data.dtype)
     for i in range(len(radius)):
-        ring = min(int((radius[i] - lowest) / step), rings - 1)
-        if radius[i] < lowest + ring * step:
-            ring = ring - 1
-        elif ring < rings - 1 and radius[i] >= lowest + (ring + 1) * step:
-            ring = ring + 1
-        points[ring] += 1
-        total[ring] += data[i]
+        place = min(int((radius[i] - lowest) / step), rings - 1)
+        if radius[i] < lowest + place * step:
+            place = place - 1
+        elif place < rings - 1 and radius[i] >= lowest + (place + 1) * step:
+            place = place + 1
+        points[place] += 1
+        total[place] += data[i]
     return total / points

@@ -1,4 +1,4 @@
-"""Azimuthal integration by masks for DaCe, which picks by a mask in assignments alone: the mask becomes weights."""
+"""Azimuthal integration by masks for DaCe, which picks by a mask in assignments alone: point by point."""
 
 from __future__ import annotations
 
@@ -15,6 +15,11 @@ def azimuthal_masks(data: NDArray[Any], radius: NDArray[Any], rings: int) -> NDA
     for i in range(rings):
         inner = largest * i / rings
         outer = largest * (i + 1) / rings
-        weight = np.where((inner <= radius) & (radius < outer), 1.0, 0.0)
-        means[i] = np.sum(weight * data) / np.sum(weight)
+        total = 0.0
+        points = 0.0
+        for j in range(len(radius)):
+            if inner <= radius[j] and radius[j] < outer:
+                total += data[j]
+                points += 1.0
+        means[i] = total / points
     return means

@@ -8,6 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 
+def solve(matrix: NDArray[Any], Y: NDArray[Any]) -> NDArray[Any]:
+    """The X with matrix X = Y."""
+    return np.linalg.solve(matrix, Y)
+
+
 def contour_integral(
     H: NDArray[Any], Y: NDArray[Any], z: NDArray[Any], weight: NDArray[Any]
 ) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -18,7 +23,7 @@ def contour_integral(
         matrix = np.zeros_like(H[0])
         for term in range(H.shape[0] - 1, -1, -1):
             matrix[:] = z[k] * matrix + H[term]
-        X = weight[k] * np.linalg.solve(matrix, Y)
+        X = weight[k] * solve(matrix, Y)
         moment0 += X
         moment1 += z[k] * X
     return moment0, moment1

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 def covariance(data: NDArray[Any]) -> NDArray[Any]:
     """Only the upper triangle is computed, and mirrored."""
-    data -= np.mean(data, axis=0)
+    data[:] = data - np.mean(data, axis=0)
     result = np.empty((data.shape[1], data.shape[1]), data.dtype)
     for i in range(data.shape[1]):
         row = data[:, i] @ data[:, i:] / (data.shape[0] - 1)

@@ -1,4 +1,4 @@
-"""16-bit cyclic redundancy check for DaCe, which loops over numbers and not over arrays."""
+"""16-bit redundancy check for DaCe, which loops over numbers and whose names are C++ names: none is `register`."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 
-def crc16(data: NDArray[Any], polynomial: int) -> int:
+def crc16(data: NDArray[Any], polynomial: int) -> Any:
     """The register after the last byte."""
-    register = np.int64(0xFFFF)
+    remainder = np.int64(0xFFFF)
     for i in range(len(data)):
         byte = np.int64(data[i])
-        register = register ^ (byte << 8)
+        remainder = remainder ^ (byte << 8)
         for _ in range(8):
-            register = register << 1
-            if register & 0x10000 > 0:
-                register = (register ^ polynomial) & 0xFFFF
-    return register
+            remainder = remainder << 1
+            if remainder & 0x10000 > 0:
+                remainder = (remainder ^ polynomial) & 0xFFFF
+    return remainder

@@ -25,5 +25,6 @@ def convolution(x: NDArray[Any], weights: NDArray[Any], bias: NDArray[Any]) -> N
                 for a in range(size):
                     for b in range(size):
                         for c in range(x.shape[3]):
-                            y[n, i, j] += x[n, i + a, j + b, c] * weights[a, b, c]
+                            for f in range(weights.shape[3]):
+                                y[n, i, j, f] += x[n, i + a, j + b, c] * weights[a, b, c, f]
     return y

@@ -1,6 +1,6 @@
 # pyright: basic, reportMissingImports=false, reportAttributeAccessIssue=false
-"""Correlations for Numba, which has no `np.mean` and `np.std` along an axis. The scores are kept by variable, since its
-matrix products want contiguous operands, and the rows of the result are shared out.
+"""Correlations for Numba, which has no `np.mean` and `np.std` along an axis. The scores are kept by variable, so
+that its loops run along them, and the rows of the result are shared out.
 """
 
 from __future__ import annotations
@@ -23,7 +23,10 @@ def correlation(data: NDArray[Any]) -> NDArray[Any]:
         scores[i] = centred / (1.0 if deviation == 0.0 else deviation)
     result = np.eye(variables, dtype=data.dtype)
     for i in numba.prange(variables - 1):
-        row = scores[i + 1 :] @ scores[i] / observations
-        result[i, i + 1 :] = row
-        result[i + 1 :, i] = row
+        for j in range(i + 1, variables):
+            total = 0.0
+            for k in range(observations):
+                total += scores[i, k] * scores[j, k]
+            result[i, j] = total / observations
+            result[j, i] = result[i, j]
     return result

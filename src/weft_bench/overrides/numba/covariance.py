@@ -22,7 +22,10 @@ def covariance(data: NDArray[Any]) -> NDArray[Any]:
         data[:, i] = centred[i]
     result = np.empty((variables, variables), data.dtype)
     for i in numba.prange(variables):
-        row = centred[i:] @ centred[i] / (observations - 1)
-        result[i, i:] = row
-        result[i:, i] = row
+        for j in range(i, variables):
+            total = 0.0
+            for k in range(observations):
+                total += centred[i, k] * centred[j, k]
+            result[i, j] = total / (observations - 1)
+            result[j, i] = result[i, j]
     return result

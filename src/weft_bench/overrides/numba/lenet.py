@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 
-@numba.njit(fastmath=True, parallel=True, cache=True)
+@numba.njit(fastmath=True, cache=True)
 def relu(x: NDArray[Any]) -> NDArray[Any]:
     """What is negative becomes zero."""
     return np.maximum(x, 0.0)
@@ -31,16 +31,17 @@ def convolve(x: NDArray[Any], weights: NDArray[Any]) -> NDArray[Any]:
                 for a in range(size):
                     for b in range(size):
                         for c in range(x.shape[3]):
-                            y[n, i, j] += x[n, i + a, j + b, c] * weights[a, b, c]
+                            for f in range(weights.shape[3]):
+                                y[n, i, j, f] += x[n, i + a, j + b, c] * weights[a, b, c, f]
     return y
 
 
-@numba.njit(fastmath=True, parallel=True, cache=True)
+@numba.njit(fastmath=True, cache=True)
 def pool(x: NDArray[Any]) -> NDArray[Any]:
     """The largest of every block of two by two."""
     rows, columns = x.shape[1] // 2, x.shape[2] // 2
     y = np.empty((x.shape[0], rows, columns, x.shape[3]), x.dtype)
-    for n in numba.prange(x.shape[0]):
+    for n in range(x.shape[0]):
         for i in range(rows):
             for j in range(columns):
                 upper = np.maximum(x[n, 2 * i, 2 * j], x[n, 2 * i, 2 * j + 1])
@@ -49,7 +50,7 @@ def pool(x: NDArray[Any]) -> NDArray[Any]:
     return y
 
 
-@numba.njit(fastmath=True, parallel=True, cache=True)
+@numba.njit(fastmath=True, cache=True)
 def lenet(  # noqa: PLR0913, PLR0917 - five layers
     x: NDArray[Any],
     w1: NDArray[Any],

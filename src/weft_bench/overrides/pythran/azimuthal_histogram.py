@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 def azimuthal_histogram(data: NDArray[Any], radius: NDArray[Any], rings: int) -> NDArray[Any]:
     """One pass over the points; a ring found by division is set right by its edges, as NumPy does."""
     lowest, largest = np.min(radius), np.max(radius)
-    edges = np.linspace(lowest, largest, rings + 1)
+    edges = np.linspace(lowest, largest, rings + 1)  # pyright: ignore[reportUnknownVariableType] - from Any
     per_unit = rings / (largest - lowest)
     points = np.zeros(rings, np.int64)
     total = np.zeros(rings, data.dtype)
