@@ -5,6 +5,7 @@ from __future__ import annotations
 from weft_bench.statistics import Estimate
 
 SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+NO_INTERVAL = "one sample, no interval"
 WIDTH_SHOWN_FROM = 1.0  # percent; the paper leaves out what is smaller
 
 
@@ -25,10 +26,17 @@ def show_factor(ratio: float) -> str:
     return f"↑{show_number(ratio)}" if ratio >= 1.0 else f"↓{show_number(1.0 / ratio)}"
 
 
+def show_range(speedup: Estimate) -> str:
+    """The interval of a speed-up, written as the speed-up is: `↓1.08 to ↑1.20`."""
+    if not speedup.is_bounded:
+        return NO_INTERVAL
+    return f"{show_factor(speedup.low)} to {show_factor(speedup.high)}"
+
+
 def show_interval(estimate: Estimate) -> str:
-    """`2.96 to 3.40`, or why there is none."""
+    """The interval of any other number: `2.96 to 3.40`, or why there is none."""
     if not estimate.is_bounded:
-        return "one sample, no interval"
+        return NO_INTERVAL
     return f"{show_number(estimate.low)} to {show_number(estimate.high)}"
 
 

@@ -14,7 +14,7 @@ from weft_bench.colours import share_colour, speedup_colour
 from weft_bench.figures import FiguresUnavailableError, canvas, explain_missing, make_drawings
 from weft_bench.figures.canvas import Drawing
 from weft_bench.figures.collection import comparable_cells
-from weft_bench.formats import show_bytes, show_factor, show_seconds, show_width
+from weft_bench.formats import show_bytes, show_factor, show_interval, show_range, show_seconds, show_width
 from weft_bench.matrix import make_matrices
 from weft_bench.statistics import Estimate
 
@@ -153,6 +153,12 @@ def test_numbers_have_three_digits_and_a_unit() -> None:
     ]
     assert [show_factor(ratio) for ratio in (1.0, 0.5, 123.4, 9.999)] == ["↑1.00", "↓2.00", "↑123", "↑10.0"]
     assert [show_bytes(size) for size in (12, 2048, 3 << 30)] == ["12 B", "2.00 KiB", "3.00 GiB"]
+
+
+def test_an_interval_is_written_as_its_number_is() -> None:
+    assert show_range(Estimate(1.1, 0.5, 2.0)) == "↓2.00 to ↑2.00"
+    assert show_interval(Estimate(1.1, 0.5, 2.0)) == "0.50 to 2.00"
+    assert show_range(Estimate(1.1, 0.0, float("inf"))) == "one sample, no interval"
 
 
 def test_superscripts_start_at_one_percent() -> None:

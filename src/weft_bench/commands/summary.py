@@ -12,7 +12,7 @@ from rich.table import Table
 
 from weft_bench.cells import Run
 from weft_bench.environments import home
-from weft_bench.formats import show_factor, show_interval, show_seconds
+from weft_bench.formats import show_factor, show_range, show_seconds
 from weft_bench.matrix import Matrix, Row, framework_titles, make_matrices
 
 
@@ -72,7 +72,7 @@ def describe_frameworks(matrix: Matrix) -> list[str]:
             lines.append(f"[bold]{framework}[/]: no right result{rest}")
         else:
             over = f"{len(rows)} kernel{'' if len(rows) == 1 else 's'}"
-            found = f"geometric mean {show_factor(mean.value)} (95 %: {show_interval(mean)}) over {over}"
+            found = f"geometric mean {show_factor(mean.value)} (95 %: {show_range(mean)}) over {over}"
             lines.append(f"[bold]{framework}[/]: {found}{rest}")
     return lines
 

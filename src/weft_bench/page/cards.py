@@ -7,7 +7,7 @@ from statistics import median
 
 from weft_bench.cells import Cell, State
 from weft_bench.colours import domain_colour, speedup_strength
-from weft_bench.formats import show_factor, show_interval, show_seconds
+from weft_bench.formats import show_factor, show_range, show_seconds
 from weft_bench.matrix import STATES, Matrix
 from weft_bench.page.markup import Html, element, joined
 from weft_bench.statistics import Estimate
@@ -58,7 +58,7 @@ def _mean_cell(mean: Estimate | None) -> Html:
         return element("td", class_="number empty")
     kind, style = heat_style(mean.value)
     shown = show_factor(mean.value)
-    return element("td", shown, class_=f"number {kind}", style=style, title=f"95 %: {show_interval(mean)}")
+    return element("td", shown, class_=f"number {kind}", style=style, title=f"95 %: {show_range(mean)}")
 
 
 def _card(matrix: Matrix, framework: str, title: str, common: int) -> Html:
@@ -86,7 +86,7 @@ def _card(matrix: Matrix, framework: str, title: str, common: int) -> Html:
 def _headline(mean: Estimate | None) -> Html:
     if mean is None:
         return element("p", "no right result", class_="headline none")
-    interval = element("small", f"95 %: {show_interval(mean)}")
+    interval = element("small", f"95 %: {show_range(mean)}")
     return element("p", element("b", show_factor(mean.value)), interval, class_="headline")
 
 

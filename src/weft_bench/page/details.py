@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from weft_bench.cells import Cell, Work
-from weft_bench.formats import show_bytes, show_factor, show_interval, show_number, show_seconds
+from weft_bench.formats import show_bytes, show_factor, show_number, show_range, show_seconds
 from weft_bench.limits import Limit, fraction, limit_seconds
 from weft_bench.matrix import NUMPY, Matrix, Row, Score
 from weft_bench.page.markup import Html, element
@@ -69,7 +69,7 @@ def _line(score: Score, title: str, scale: Scale | None, limit: Limit | None) ->
         text = element("td", element("b", cell.state), f" {cell.message}", colspan=len(HEADS) - 2, class_="failure")
         return element("tr", name, text, element("td", _lines_text(cell), class_="number"))
     strip = draw_strip(cell, scale)
-    ratio = [show_factor(score.speedup.value), " ", element("small", show_interval(score.speedup))]
+    ratio = [show_factor(score.speedup.value), " ", element("small", show_range(score.speedup))]
     numbers = [
         show_seconds(score.seconds.value),
         "" if cell.first_seconds is None else show_seconds(cell.first_seconds),

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from weft_bench.formats import show_factor, show_interval, show_seconds, show_width
+from weft_bench.formats import show_factor, show_range, show_seconds, show_width
 from weft_bench.matrix import Matrix, Row, Score
 from weft_bench.page.cards import dot, heat_style
 from weft_bench.page.details import make_detail
@@ -86,7 +86,7 @@ def _cell(framework: str, score: Score | None) -> Html:
         _width(score.superscript),
         class_=f"number {kind}",
         style=style,
-        title=f"95 %: {show_interval(score.speedup)}; median {show_seconds(score.seconds.value)}",
+        title=f"95 %: {show_range(score.speedup)}; median {show_seconds(score.seconds.value)}",
         data_framework=framework,
         data_state=cell.state,
         data_value=f"{score.speedup.value:.6g}",
