@@ -79,8 +79,8 @@ class Counted:
     __truediv__, __rtruediv__ = binary(operator.truediv), binary(operator.truediv, reflected=True)
     __pow__ = binary(operator.pow)
     __lt__, __le__, __gt__, __ge__ = (binary(op) for op in (operator.lt, operator.le, operator.gt, operator.ge))
-    __eq__ = binary(operator.eq)  # type: ignore[assignment]  # it counts, and that is all
-    __hash__ = None
+    __eq__ = binary(operator.eq)
+    __hash__ = None  # type: ignore[assignment]  # never a key
     __abs__ = unary(abs)
     sqrt, exp, tanh, sin, cos = (unary(f) for f in (math.sqrt, math.exp, math.tanh, math.sin, math.cos))
     arctan2 = binary(math.atan2)
