@@ -1,6 +1,6 @@
 # pyright: basic, reportMissingImports=false, reportAttributeAccessIssue=false
-"""A symmetric update for Numba: the source is taken, but walks down columns of A; loops over products of rows, which are
-shared out, run along the memory.
+"""A symmetric update for Numba: the source is taken, but walks down columns of A; loops over products of rows, which
+are shared out, run along the memory.
 """
 
 from __future__ import annotations
