@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 
 from weft.ir.dtypes import ScalarType
 from weft.ir.exprs import Expr, Index, const_index, index
-from weft.ir.nodes import Alloc, Layout, Map, Storage, Tasklet, View, full_view
+from weft.ir.nodes import Alloc, Layout, Map, Storage, Tasklet, View
 from weft.numpy_rules.arguments import PythonRaises
 from weft.numpy_rules.arrays import copy_array, empty_array, generate, read_scalar, steady
 from weft.numpy_rules.builder import Builder
@@ -30,7 +30,7 @@ from weft.numpy_rules.elementwise import (
     store_where,
 )
 from weft.numpy_rules.indexing import drop_axis
-from weft.numpy_rules.masks import count_true, elements_where, put_where
+from weft.numpy_rules.masks import chosen_from, count_true, elements_where, put_where
 from weft.numpy_rules.memory_order import copied_order, iteration_order
 from weft.numpy_rules.reshaping import product
 from weft.numpy_rules.selections import Basic, Pick, Selected, Selection, positions_at, select
@@ -133,17 +133,14 @@ def write_selected(build: Builder, selected: Masked | Selection, value: Array | 
 
 
 def chosen_alike(build: Builder, selected: Selected, value: Operand) -> Masked | None:
-    """What a value was chosen from in this statement, if by the mask it is now written through: `a[m] = b[m]`.
+    """What a value was chosen from, if by the mask it is now written through: `a[m] = b[m]`.
 
     Then there is no need to collect its elements: each goes where it comes from.
     """
     if not isinstance(selected, Masked) or not isinstance(value, Array):
         return None
-    name = value.view.container
-    source = build.ledger.chosen.get(name)
-    if source is None or source.mask != selected.mask or value.view != full_view(build.container(name)):
-        return None
-    return source if _is_new(build, name) else None
+    source = chosen_from(build, value)
+    return source if source is not None and source.mask == selected.mask else None
 
 
 def _write_masked(build: Builder, selected: Masked, value: Array | Scalar) -> None:

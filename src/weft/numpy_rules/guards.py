@@ -35,6 +35,15 @@ class Scope:
     bounded: set[Value] = field(default_factory=set[Value])
 
 
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """What the elements of an array were chosen from, in which region, and how often that was written before."""
+
+    source: Masked
+    scope: Scope
+    writes: tuple[tuple[str, int], ...]
+
+
 @dataclass(slots=True)
 class Ledger:
     """Everything that outlives a region. It only grows: what a trial lowering leaves behind is pruned at the end."""
@@ -50,7 +59,8 @@ class Ledger:
     snapshots: dict[str, str] = field(default_factory=dict[str, str])  # copies that stand for a view of a container
     objects: list[Array] = field(default_factory=list[Array])  # those that are what they name, not a view of it
     views: set[str] = field(default_factory=set[str])  # REFs of views: never the very array that came in
-    chosen: dict[str, Masked] = field(default_factory=dict[str, Masked])  # arrays of the elements that a mask chose
+    chosen: dict[str, Chosen] = field(default_factory=dict[str, "Chosen"])  # arrays of the elements that a mask chose
+    writes: dict[str, int] = field(default_factory=dict[str, int])  # how often the code so far writes a container
 
 
 class Guards:

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from weft.ir.dtypes import DType, ScalarType
 from weft.ir.exprs import Index, const
-from weft.ir.nodes import Reduce, Tasklet
+from weft.ir.nodes import Reduce, Tasklet, full_view
 from weft.numpy_rules.arrays import bool_expr, map_array, write_fresh
 from weft.numpy_rules.builder import Builder
 from weft.numpy_rules.elementwise import cast
+from weft.numpy_rules.guards import Chosen
 from weft.numpy_rules.values import Array, Masked
 from weft.numpy_rules.walking import Point, for_each_where
 from weft.support.abi import MAX_EXTENT
@@ -64,8 +65,27 @@ def elements_where(build: Builder, array: Array, mask: Array) -> Array:
         write_fresh(build, [(target.view.at((at,)), build.read(array.view, point, array.dtype))])
 
     for_each_where(build, mask.shape, lambda point: build.read(mask.view, point, DType.BOOL, "m"), take)
-    build.ledger.chosen[target.view.container] = Masked(array, mask)
+    source = Masked(array, mask)
+    build.ledger.chosen[target.view.container] = Chosen(source, build.scope, _writes(build, target, source))
     return target
+
+
+def chosen_from(build: Builder, array: Array) -> Masked | None:
+    """What all elements of an array were chosen from by a mask, if that is still what it was.
+
+    Nothing of it was written since, on the only way from there to here: both are in one region.
+    """
+    name = array.view.container
+    found = build.ledger.chosen.get(name)
+    if found is None or found.scope is not build.scope or array.view != full_view(build.container(name)):
+        return None
+    return found.source if found.writes == _writes(build, array, found.source) else None
+
+
+def _writes(build: Builder, target: Array, source: Masked) -> tuple[tuple[str, int], ...]:
+    views = (target.view, source.array.view, source.mask.view)
+    reached = sorted({name for view in views for name in build.reaches(view.container)})
+    return tuple((name, build.ledger.writes.get(name, 0)) for name in reached)
 
 
 def put_where(build: Builder, array: Array, mask: Array, values: Array) -> None:
