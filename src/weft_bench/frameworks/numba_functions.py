@@ -42,11 +42,6 @@ SEQUENTIAL = frozenset(
         "nussinov",
         "seidel_2d",
         "self_energies",
-        "sparse_product",
-        "symmetric_product",
-        "symmetric_rank_2k",
-        "symmetric_rank_k",
-        "triangular_product",
         "triangular_solve",
         # matrix products and systems, which BLAS and LAPACK spread over the threads by themselves
         "contour_integral",

@@ -1,6 +1,6 @@
 # pyright: basic, reportMissingImports=false, reportAttributeAccessIssue=false
-"""Correlations for Numba, which has no `np.mean` and `np.std` along an axis. The scores are kept by variable, so
-that its loops run along them, and the rows of the result are shared out.
+"""Correlations for Numba, which has no `np.mean` and `np.std` along an axis. The scores are kept by variable, so that
+its loops run along them, and the rows of the result are shared out.
 """
 
 from __future__ import annotations
