@@ -13,7 +13,7 @@ import pytest
 
 import weft_bench
 from weft_bench.agreement import compare_outputs
-from weft_bench.frameworks.dace_programs import DACE, program_text
+from weft_bench.frameworks.dace_programs import DACE, as_number, program_text
 from weft_bench.frameworks.extraction import (
     REFUSAL,
     MissingToolError,
@@ -184,6 +184,25 @@ def test_dace_gets_symbols_for_integers_and_extents() -> None:
         "@dace.program",
         "def jacobi_1d(A: dace.float64[n_points], B: dace.float64[n_points]):",
     ]
+
+
+def test_an_override_may_ask_for_the_very_sizes(tmp_path: Path) -> None:
+    kernel = BY_NAME["jacobi_1d"]
+    path = tmp_path / "jacobi_1d.py"
+    path.write_text('CONCRETE = "for the test"\n\n\ndef jacobi_1d(steps, A, B):\n    B[:] = A\n')
+    source = Source(kernel=kernel, path=path, is_override=True, artefacts=tmp_path, threads=1)
+    assert DACE.added_lines(source) == (
+        "import dace",
+        "steps = 500",
+        "@dace.program",
+        "def jacobi_1d(A: dace.float64[4000], B: dace.float64[4000]):",
+    )
+
+
+def test_dace_returns_numbers_as_arrays_of_one() -> None:
+    assert type(as_number(np.array([7]), is_scalar=True)) is int
+    assert type(as_number(np.array([0.5]), is_scalar=True)) is np.float64
+    assert isinstance(as_number(np.array([0.5]), is_scalar=False), np.ndarray)
 
 
 def test_added_lines_are_those_that_are_compiled(tmp_path: Path) -> None:

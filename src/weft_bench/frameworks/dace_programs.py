@@ -3,7 +3,8 @@
 in:   `def jacobi_1d(steps, A, B)` and an example of its arguments
 out:  `@dace.program def jacobi_1d(A: dace.float64[n_points], B: dace.float64[n_points])`, compiled by CMake and g++
 
-Integers among the parameters become symbols (here `steps`): only those may be extents of arrays. Products and
+Integers among the parameters become symbols (here `steps`): only those may be extents of arrays. So one program serves
+all sizes, but for the overrides that say `CONCRETE`, which are compiled for each (lenet, stockham_fft). Products and
 factorisations are OpenBLAS's, from the package `scipy-openblas32`. A call returns new arrays, as a call of the
 decorated function does; the compiled object by itself would hand out those of the call before.
 """
@@ -97,8 +98,8 @@ class DacePrograms:
         def wait(result: Any) -> Any:
             if isinstance(result, list | tuple):
                 items = enumerate(cast("list[Any]", result))
-                return tuple(as_number(item, f"__return_{number}" in scalars) for number, item in items)
-            return as_number(result, "__return" in scalars)
+                return tuple(as_number(item, is_scalar=f"__return_{number}" in scalars) for number, item in items)
+            return as_number(result, is_scalar="__return" in scalars)
 
         return Built(call=compiled, load=load, wait=wait, from_artefacts=found)
 
@@ -118,7 +119,7 @@ def find_shapes(source: Source, arguments: Inputs) -> Shapes:
     return name_extents(source.kernel, arguments)
 
 
-def as_number(value: Any, is_scalar: bool) -> Any:
+def as_number(value: Any, *, is_scalar: bool) -> Any:
     """DaCe returns a number as an array of one; NumPy's integers come from Python's own counting."""
     if not is_scalar or not is_array(value):
         return value
