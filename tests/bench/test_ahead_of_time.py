@@ -261,12 +261,12 @@ for name in {kernels}:
         kernel=kernel, path=path, is_override=own.exists(), artefacts=Path(sys.argv[1]) / name, threads=1
     )
     inputs = kernel.inputs("S")
-    expected_inputs = fresh(kernel, inputs)
+    expected_inputs = fresh(inputs)
     expected = kernel.collect(kernel.function(**expected_inputs), expected_inputs)
     for found in (False, True):
         built = framework.build(source, inputs)
         assert built.from_artefacts is found, name
-        loaded = built.load(fresh(kernel, inputs))
+        loaded = built.load(fresh(inputs))
         actual = kernel.collect(built.unload(built.wait(built.call(**loaded))), loaded)
         agreement = compare_outputs(expected, actual, max(1e4, kernel.tolerance(kernel.presets["S"])))
         assert agreement.ok, (name, agreement.reason)

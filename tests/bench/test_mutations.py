@@ -49,7 +49,7 @@ class Trial:
 
     def outputs(self, function: Callable[..., Any]) -> dict[str, Any]:
         """What the function gives on fresh arguments."""
-        arguments = fresh(self.kernel, self.inputs)
+        arguments = fresh(self.inputs)
         return self.kernel.collect(function(**arguments), arguments)
 
     def survives(self, mutant: Mutant) -> bool:

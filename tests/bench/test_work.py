@@ -49,7 +49,7 @@ def size_bytes(value: Any) -> int:
 def moved_bytes(kernel: Kernel, sizes: Sizes | Preset, dtype: str | None = None) -> int:
     """Real arrays: what goes in and what comes out, less what the two tables say."""
     inputs = kernel.inputs(sizes, dtype)
-    outputs = kernel.collect(kernel.function(**(given := fresh(kernel, inputs))), given)
+    outputs = kernel.collect(kernel.function(**(given := fresh(inputs))), given)
     total = sum(size_bytes(value) for name, value in inputs.items() if name != NOT_READ.get(kernel.name))
     total += sum(size_bytes(value) for value in outputs.values())
     if kernel.name in UNSEEN:

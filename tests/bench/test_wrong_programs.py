@@ -17,7 +17,7 @@ def judge(name: str, program: Callable[..., Any], outputs: tuple[str, ...] = ())
     """The verdict on a program at S, by all outputs of the kernel or by some."""
     kernel = BY_NAME[name]
     inputs = kernel.inputs("S")
-    theirs, mine = fresh(kernel, inputs), fresh(kernel, inputs)
+    theirs, mine = fresh(inputs), fresh(inputs)
     expected = kernel.collect(kernel.function(**theirs), theirs)
     actual = kernel.collect(program(**mine), mine)
     chosen = {key: value for key, value in expected.items() if key in (outputs or kernel.outputs)}
