@@ -16,6 +16,7 @@ from typing import Any, Protocol
 from weft_bench.kernel import Inputs, Kernel
 
 ENTRY_POINTS = "weft.bench_frameworks"
+NUMPY_RESULTS = "NumPy's results"  # `math` of a framework that promises what NumPy gives
 
 
 class UnsupportedKernelError(Exception):
@@ -31,8 +32,9 @@ class Source:
     """The program a framework is given.
 
     `path` is the kernel's own file, or that of the override: a module which defines a function of the kernel's name
-    with the kernel's parameters. `artefacts` is a folder that is kept, one for each key of source, framework, version
-    and flags: what was compiled before is found there again.
+    with the kernel's parameters. An override of a kernel that the framework cannot run at all defines
+    `UNSUPPORTED = "why"` instead, which becomes an `UnsupportedKernelError`. `artefacts` is a folder that is kept, one
+    for each key of source, framework, version and flags: what was compiled before is found there again.
     """
 
     kernel: Kernel
@@ -56,7 +58,8 @@ class Built:
     wait: Callable[[Any], Any] = _as_they_are
     unload: Callable[[Any], Any] = _as_they_are
     returns_outputs: bool = False
-    from_artefacts: bool = False  # nothing was compiled: an earlier run left it
+    # Nothing was compiled, an earlier run left it; asked after the first call where that is when a framework knows.
+    from_artefacts: bool | Callable[[], bool] = False
 
 
 class Framework(Protocol):
@@ -79,7 +82,7 @@ class Framework(Protocol):
 
     @property
     def math(self) -> str:
-        """What it may do to floating point: "NumPy's results", "fastmath"."""
+        """What it may do to floating point: `NUMPY_RESULTS`, "fastmath"."""
         ...
 
     @property
