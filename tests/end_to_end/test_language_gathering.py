@@ -3,8 +3,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
+import weft
 from tests.end_to_end.data import b1, f4, f8, i8
 from tests.end_to_end.table import Row, Table
 
@@ -366,3 +369,74 @@ def positions_that_are_found(a):
     if len(found) > 1:
         a[found[0] : found[1]] = 5
     return len(found), a[found].sum()
+
+
+# ---------------------------------------------------------------- reductions of what a mask chooses
+
+
+@TABLE.add(
+    lambda: (f8(6), f8(6) > 2),
+    lambda: (f8(4, 3).T, f8(3, 4) > 2),
+    lambda: (i8(6), i8(6) > 2),
+    lambda: (f4(6)[::-1], b1(6)),
+    lambda: (b1(6), i8(6) > 1),
+    lambda: (np.array([-0.0, 2.0, np.nan, 1.0]), np.array([True, False, False, True])),
+    ulps=8.0,
+)
+def reduced_where(a, m):
+    chosen = a[m]
+    return chosen.sum(), np.prod(a[m], keepdims=True), a[m].max(), np.min(chosen), a[m].any(), np.all(a[a > 0])
+
+
+@TABLE.add(lambda: (f8(6), f8(6) > 2), lambda: (f8(6), f8(6) > 99), ulps=8.0)
+def chosen_before_it_changes(a, m):
+    chosen, other = a[m], a[m]
+    first = chosen.sum()
+    a[:] = 1.0
+    second = chosen.sum()
+    m[:] = True
+    total = chosen.sum() + other.sum()
+    for _ in range(2):
+        total += other.sum()
+        if total > 3:
+            other[:] = 7.0
+    return first, second, total, other
+
+
+def test_what_a_mask_chooses_is_reduced_without_a_copy() -> None:
+    def mean_where(a, low):
+        return np.mean(a[(a > low) & (a < low + 3)])
+
+    program: Any = weft.program(mean_where, fallback="error")
+    assert abs(program(f8(6), 1.0) - mean_where(f8(6), 1.0)) < 1e-12
+    assert program.stats.allocations == 0
+
+
+@TABLE.add(
+    lambda: (f8(6), f8(6) * 0.5, f8(6) > 2),
+    lambda: (f8(4, 3).T, f8(3, 4) - 3, f8(3, 4) > 2),
+    lambda: (f8(6), f8(6), f8(6) > 99),
+    lambda: (np.array([0.0, -1.0, 4.0, 1e300]), np.array([0.0, 1.0, 2.0, 1e300]), np.array([False, True, True, False])),
+    lambda: (np.array([0.0, -1.0, 4.0, 1e300]), np.array([0.0, 1.0, 2.0, 1e300]), np.array([True, False, True, True])),
+    ulps=8.0,
+)
+def computed_where(a, b, m):
+    ratio = a[m] / b[m]
+    total = (ratio * ratio).sum()
+    a[m] = a[m] * b[m] + 1.0
+    b[m] -= np.sqrt(ratio)
+    a[m] += b[m]
+    return ratio, total, np.log(a[m] + 2.0), m
+
+
+@TABLE.add(lambda: (f8(6), f8(6) > 2), ulps=8.0)
+def computed_before_it_changes(a, m):
+    doubled = a[m] * 2.0
+    a[m] = doubled
+    a[m] = doubled
+    m[2] = True
+    other = a[m] + 1.0
+    if other.shape[0] > 2:
+        a[m] = other
+        a[m] += other
+    return doubled, other

@@ -26,6 +26,35 @@ def test_lists(row: Row) -> None:
     row.check()
 
 
+# ---------------------------------------------------------------- sorted
+
+
+@TABLE.add(
+    lambda: (np.array([3.0, 1.0, 2.0, 7.0]), 4),
+    lambda: (np.array([0.0, -0.0, -1.0]), -2),
+    lambda: (np.array([5.0])[:0], 1),
+)
+def sorted_numbers(x, n):
+    up, down = sorted(x), sorted(x, reverse=True)
+    kept = []
+    for v in x:
+        if v > -0.5:
+            kept.append(v)
+    low, middle, high = sorted([n, 3, n - 2])
+    down.append(x.sum())
+    return up, down, sorted(kept, reverse=False), x, low, middle, high, sorted((n * 0.5, 1.0))[1]
+
+
+def test_nans_are_sorted_by_python() -> None:
+    def ordered(x):
+        return sorted(x), sorted(x, reverse=True)
+
+    program: Any = weft.program(ordered, fallback="error")
+    x = np.array([1.0, np.nan, 0.0, 2.0])
+    assert repr(program(x)) == repr(ordered(x))
+    assert program.stats.resumes == 1
+
+
 # ---------------------------------------------------------------- identity
 
 

@@ -34,6 +34,7 @@ class Tally:
     raised: int = 0
     missed: int = 0
     unread: int = 0
+    overlaps: int = 0
     refused: Counter[str] = field(default_factory=Counter[str])
     findings: list[Finding] = field(default_factory=list[Finding])
     buckets: Buckets = field(default_factory=Buckets)
@@ -41,14 +42,14 @@ class Tally:
     def add(self, report: Report, programs: int) -> None:
         self.programs += programs
         self.native += len(report.native)
-        for name in ("calls", "resumed", "raised", "missed", "unread"):
+        for name in ("calls", "resumed", "raised", "missed", "unread", "overlaps"):
             setattr(self, name, getattr(self, name) + getattr(report, name))
         self.refused.update(reason for _, reason in report.refused)
         self.findings += report.findings
         self.buckets.add(report.native)
 
     def update(self, other: Tally) -> None:
-        for name in ("programs", "calls", "native", "resumed", "raised", "missed", "unread"):
+        for name in ("programs", "calls", "native", "resumed", "raised", "missed", "unread", "overlaps"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
         self.refused.update(other.refused)
         self.findings += other.findings

@@ -11,7 +11,7 @@ import builtins
 import math
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -19,11 +19,24 @@ import numpy as np
 from weft.interp import Left, Returned, interpret
 from weft.ir.dtypes import PY_BOOL, PY_COMPLEX, PY_FLOAT, PY_INT, DType, ScalarType, dtype_of
 from weft.ir.exprs import Value, const, const_index, index, python_const
-from weft.ir.nodes import Bundle, Choice, Constant, Container, Layout, Pack, Program, Return, Site, Storage, full_view
+from weft.ir.nodes import (
+    Bundle,
+    Choice,
+    Constant,
+    Container,
+    Layout,
+    Listed,
+    Pack,
+    Program,
+    Return,
+    Site,
+    Storage,
+    full_view,
+)
 from weft.ir.verifier import verify
 from weft.numpy_rules.builder import Builder
 from weft.numpy_rules.registry import RuleEntry
-from weft.numpy_rules.values import Array, Either, Never, Operand, Scalar, Static, Tuple
+from weft.numpy_rules.values import Array, Either, Growing, Never, Operand, Scalar, Static, Tuple
 from weft.support.abi import ArgKind, ArgSpec, Slot, SlotKind
 
 SITE = Site(number=0, frames=())
@@ -237,6 +250,8 @@ class Bench:
                 return Choice(tag, tuple(self.bundle(item) for item in items))
             case Static(value=value):
                 return Constant(self.constant(value))
+            case Growing(buffer=buffer, count=count, type=type_):
+                return Listed(replace(buffer.view, shape=(count,)), type_)
             case Never():
                 return const_index(0)
             case _:

@@ -17,6 +17,7 @@ from typing import Final
 from weft.analysis.memory import Memory
 from weft.ir.exprs import Expr, Op, Value, operands
 from weft.ir.nodes import (
+    Anew,
     Branch,
     Break,
     Bundle,
@@ -117,7 +118,9 @@ class Exactness:
         match bundle:
             case str():
                 return not self.memory.roots(bundle).isdisjoint(self.containers)
-            case View(container=container) | Listed(view=View(container=container)):
+            case View(container=container):
+                return self.is_free(container)
+            case Listed(view=View(container=container)) | Anew(view=View(container=container)):
                 return self.is_free(container)
             case Pack(items=items):
                 return any(self.is_free(item) for item in items)

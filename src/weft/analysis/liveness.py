@@ -266,15 +266,15 @@ class _Search:
                 needed += self.viewed(node.input)
             case MatMul():
                 needed += (*self.viewed(node.lhs), *self.viewed(node.rhs))
-        if self.loop_sites and place.site >= 0 and isinstance(node, Elementwise) and self.overlaps(node):
+        if (
+            self.loop_sites
+            and place.site >= 0
+            and isinstance(node, Elementwise)
+            and self.memory.may_read_elsewhere(node)
+        ):
             self.visible.append(SiteNumber(place.site))
         warns = operation_may_warn(node, self.program.containers, self.program.warn_sites)
         self.write(node.output.container, needed, warns=warns)
-
-    def overlaps(self, node: Elementwise) -> bool:
-        views = (view for _, view in node.inputs)
-        output = node.output
-        return any(view != output and self.memory.may_overlap(view.container, output.container) for view in views)
 
     def elements(self, source: Elements) -> list[Thing]:
         for tasklet in source.body:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from weft.ir.nodes import Container, Storage
+from weft.ir.nodes import Container, Elementwise, Storage
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +48,13 @@ class Memory:
     def may_overlap(self, left: str, right: str, apart: frozenset[frozenset[str]] = frozenset()) -> bool:
         """Whether an element of one may be an element of the other."""
         return frozenset((left, right)) not in apart and not self.roots(left).isdisjoint(self.roots(right))
+
+    def may_read_elsewhere(self, node: Elementwise, apart: frozenset[frozenset[str]] = frozenset()) -> bool:
+        """Whether an input may be other elements of the output's memory: some may have to be copied first."""
+        output = node.output
+        return any(
+            view != output and self.may_overlap(output.container, view.container, apart) for _, view in node.inputs
+        )
 
     def is_observable(self, name: str) -> bool:
         """Whether Python may see it: it is, or may be, an argument."""

@@ -16,7 +16,7 @@ from weft.codegen.expressions import emit_expr, index_text
 from weft.codegen.kernel import Kernel, bare
 from weft.ir.dtypes import PYTHON_NAMES, ScalarType
 from weft.ir.exprs import Const, Expr, Index, Op, Value
-from weft.ir.nodes import Bundle, Choice, Constant, Listed, Missing, Pack, Return, Site, SlotObject, Storage, View
+from weft.ir.nodes import Anew, Bundle, Choice, Constant, Listed, Missing, Pack, Return, Site, SlotObject, Storage, View
 from weft.support import abi
 
 
@@ -69,6 +69,8 @@ class Store:
                 return self._scalar(bundle)
             case View():
                 return self._array(bundle)
+            case Anew(view=view):
+                return self._array(view)._replace(fresh=True)
             case Constant(index=index):
                 return abi.Const(index)
             case SlotObject(slot=slot):

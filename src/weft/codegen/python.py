@@ -24,6 +24,7 @@ from weft.ir.dtypes import PY_INT, DType
 from weft.ir.exprs import Const, Expr, Index, Value, operands, values_in
 from weft.ir.nodes import (
     Alloc,
+    Anew,
     Branch,
     Break,
     Bundle,
@@ -192,6 +193,8 @@ class _Emitter(PythonExpressions):
             case Choice(tag=tag, items=items):
                 lazy = ", ".join(f"lambda: {self.bundle(item)}" for item in items)
                 return f"[{lazy}][int({self.expr(tag)})]()"
+            case Anew(view=view):
+                return self.view(view, target=True)
             case View():
                 fresh = self.program.containers[bundle.container].storage is Storage.TRANSIENT
                 return self.view(bundle, target=not fresh)

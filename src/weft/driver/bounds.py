@@ -10,8 +10,9 @@ out:  `Bounds.permits`: for each element that differs, whether it may
    twice NumPy's bound for every sum, 2 n for a matrix product of inner length n.
 3. Where that is exceeded, the freedom is measured: the interpreter evaluates the graph again and again with each free
    operation moved at random within its own bound (`interp/noise.py`). An element may differ by 16 times the largest
-   movement it made in eight runs. So cancellation, division by small numbers and long iterations are accounted for, as
-   far as eight samples show them: next to a pole a right program may be called wrong.
+   movement it made in eight runs or, where that is not enough, in 64. One that moved by more than a quarter of its
+   size, and not just around zero, has no digit that could be compared. So cancellation, division by small numbers and
+   long iterations are accounted for, as far as samples show them: next to a pole a right program may be called wrong.
 4. Where the interpreter would take more than two seconds, the bound of 2, times the turns of the loops around each
    operation, is taken relative to the largest magnitude in the output and among the arguments. That is a rule of thumb:
    it may let a small fault in a small element pass.
@@ -45,9 +46,8 @@ from weft.ir.nodes import Loop, MatMul, Node, Program, Reduce, Region, Storage, 
 from weft.ir.traverse import inner_regions
 from weft.support.errors import WeftError
 
-_RUNS: Final = 8
+_RUNS: Final = (8, 64)  # the second where the first do not show enough
 _SAFETY: Final = 16.0
-_LIMIT_S: Final = 2.0
 _MAX_ELEMENTS: Final = 4_000_000
 
 
@@ -64,8 +64,11 @@ class Bounds:
     before: Call
     options: Options
     everywhere: bool = False
+    limit_s: float = 2.0  # for the interpreter
     _found: list[tuple[Stage, Exactness]] | None = None
-    _movements: dict[int, dict[Place, Any] | None] = field(default_factory=dict[int, "dict[Place, Any] | None"])
+    _movements: dict[tuple[int, int], dict[Place, Any] | None] = field(
+        default_factory=dict[tuple[int, int], "dict[Place, Any] | None"]
+    )
 
     def permits(self, place: Place, got: Any, want: Any) -> Any:
         """A mask of the elements that may differ as they do."""
@@ -82,14 +85,24 @@ class Bounds:
                 permitted |= ~np.isfinite(want)
             if permitted.all():
                 return permitted
-            movement = self._movement(stage, place, want)
-            if movement is None:
-                return permitted | (distance <= self._relative(want, loops=True) * self._scale(want))
-            return permitted | (distance <= _SAFETY * movement + relative * size)
+            for runs in _RUNS:
+                movement = self._movement(stage, place, want, runs)
+                if movement is None:
+                    return permitted | (distance <= self._relative(want, loops=True) * self._scale(want))
+                permitted |= np.isinf(movement) | (distance <= _SAFETY * movement + relative * size)
+                if permitted.all():
+                    break
+            return permitted
 
     def is_free(self, place: Place) -> bool:
         """Whether what stands there depends on an operation whose last bits are open."""
         return self._first_free(place) >= 0
+
+    def is_open(self) -> bool:
+        """Whether some output has no digit that could be compared: then its warnings are as open as its value."""
+        free = (number for number, (_, exactness) in enumerate(self._stages()) if not exactness.exact)
+        movements = self._movements_of(next(free, -1), _RUNS[-1])
+        return any(np.isinf(movement).any() for movement in (movements or {}).values())
 
     # -- which rule
 
@@ -134,24 +147,28 @@ class Bounds:
 
     # -- by measuring
 
-    def _movement(self, stage: int, place: Place, want: Any) -> Any:
-        """Rule 3: how far each element of a place moves; None where that is not known."""
-        if stage not in self._movements:
-            try:
-                self._movements[stage] = self._measure(self._stages()[stage][0].program)
-            except WeftError:
-                self._movements[stage] = None
-        found = (self._movements[stage] or {}).get(place)
+    def _movement(self, stage: int, place: Place, want: Any, runs: int) -> Any:
+        """Rule 3: how far each element of a place moves, infinitely if no digit stays; None where that is not known."""
+        found = (self._movements_of(stage, runs) or {}).get(place)
         return found if found is not None and found.shape == want.shape else None
 
-    def _measure(self, program: Program) -> dict[Place, Any] | None:
+    def _movements_of(self, stage: int, runs: int) -> dict[Place, Any] | None:
+        key = stage, runs
+        if stage >= 0 and key not in self._movements:
+            try:
+                self._movements[key] = self._measure(self._stages()[stage][0].program, runs)
+            except WeftError:
+                self._movements[key] = self._movements.get((stage, _RUNS[0]))
+        return self._movements.get(key)
+
+    def _measure(self, program: Program, runs: int) -> dict[Place, Any] | None:
         if sum(array.size for array in self.before.arrays()) > _MAX_ELEMENTS:
             return None
-        end = time.monotonic() + _LIMIT_S
+        end = time.monotonic() + self.limit_s
         rules = rules_of(self.options)
-        center = _floats(run_graph(program, self.before.copied(), limit_s=_LIMIT_S))
+        center = _floats(run_graph(program, self.before.copied(), limit_s=self.limit_s))
         movements = {place: np.zeros(value.shape) for place, value in center.items()}
-        for seed in range(_RUNS):
+        for seed in range(runs):
             noise = Noise(rules.is_free, seed)
             limit_s = max(end - time.monotonic(), 0.0)
             moved = _floats(run_graph(program, self.before.copied(), limit_s=limit_s, noise=noise))
@@ -161,7 +178,12 @@ class Bounds:
                     movements[place] = np.full(value.shape, np.inf)  # the freedom decides about the shape
                 else:
                     movements[place] = np.maximum(movements[place], _distance(other, value))
-        return movements
+        return {place: self._undetermined(moved, center[place]) for place, moved in movements.items()}
+
+    def _undetermined(self, movement: Any, center: Any) -> Any:
+        size = np.abs(center)
+        least = np.maximum(0.25 * size, math.sqrt(float(np.finfo(center.dtype).eps)) * self._scale(center))
+        return np.where((movement > least) & np.isfinite(size), np.inf, movement)
 
 
 def _floats(outcome: Outcome) -> dict[Place, Any]:

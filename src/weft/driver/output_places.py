@@ -13,6 +13,7 @@ from typing import TypeAlias
 from weft.analysis.memory import Memory
 from weft.driver.comparison import RESULT, Place
 from weft.ir.nodes import (
+    Anew,
     Bundle,
     Choice,
     Constant,
@@ -152,7 +153,7 @@ class _Finder:
                 owner = self.places[slot]
                 if owner is not None:
                     yield from self.at(Place(owner.kind, owner.name, (*owner.path, *path)))
-            case Listed(view=view):
+            case Listed(view=view) | Anew(view=view):
                 yield view
             case Constant() | Missing():
                 return

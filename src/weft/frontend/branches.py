@@ -16,7 +16,7 @@ from weft.ir.exprs import Const, Expr, Index, Value, const_index, index, op
 from weft.ir.nodes import Branch, Region, View, Yield
 from weft.numpy_rules.guards import Scope
 from weft.numpy_rules.scalars import negate
-from weft.numpy_rules.values import Either, Never, Operand, Scalar, Unbound
+from weft.numpy_rules.values import Array, Either, Never, Operand, Scalar, Unbound
 from weft.support.errors import CompileError
 
 Thunk = Callable[[], Operand]
@@ -45,7 +45,7 @@ def choose(ctx: Lowering, condition: Expr, then: Thunk, orelse: Thunk, name: str
 
 
 def _select(ctx: Lowering, condition: Expr, first: Operand, second: Operand) -> Operand | None:
-    if first == second:
+    if first is second or (first == second and not isinstance(first, Array)):
         return first
     if not (isinstance(first, Scalar) and isinstance(second, Scalar)) or first.type != second.type:
         return None

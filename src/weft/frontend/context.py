@@ -14,9 +14,9 @@ from dataclasses import dataclass, field, replace
 from weft.frontend.continuation import rest_names
 from weft.frontend.heap import bundle_object, mentions, share_only_repeated
 from weft.frontend.inputs import Inputs, Namespace
-from weft.frontend.joins import Template
+from weft.frontend.joins import Identity, Template, identity_of
 from weft.frontend.liveness import Names, StatementPath, names_read
-from weft.ir.nodes import Bundle, Choice, Constant, Listed, Missing, Pack, Site, SiteFrame, SlotObject
+from weft.ir.nodes import Anew, Bundle, Choice, Constant, Listed, Missing, Pack, Site, SiteFrame, SlotObject, Storage
 from weft.numpy_rules.builder import Builder
 from weft.numpy_rules.values import (
     Array,
@@ -219,7 +219,8 @@ class Lowering:
             return SlotObject(slot)
         match operand:
             case Array(view=view):
-                return view
+                bound_here = self.build.container(view.container).storage is Storage.REF
+                return Anew(view) if bound_here and identity_of(self.build, operand) is Identity.VIEW else view
             case Static(value=value):
                 return Constant(self.constant(value))
             case Tuple() | Dict() | Made():

@@ -134,8 +134,10 @@ class Inputs:
         self.objects.append(example)
         self.args.append(ArgSpec(ArgKind.IGNORED))
         self.operands.append(Unbound())
-        self.operands[number] = self._operand(number, example, name)
-        return self.operands[number]
+        operand = self.operands[number] = self._operand(number, example, name)
+        if isinstance(operand, Array):
+            self.build.ledger.objects.append(operand)
+        return operand
 
     def _operand(self, number: int, example: Any, name: str) -> Operand:
         kind = cast("type[Any]", type(example))

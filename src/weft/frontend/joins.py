@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from enum import Enum
 from typing import TypeAlias
 
 from weft.ir.dtypes import PY_INT, DType, ScalarType
@@ -42,6 +43,20 @@ MAX_ALTERNATIVES = 4
 _ONE = const_index(1)
 
 
+class Identity(Enum):
+    """What an array may be to the caller."""
+
+    NONE = ""  # neither of the two
+    ARGUMENT = "argument"  # perhaps the very object that came in
+    VIEW = "view"  # perhaps a view of all of it
+
+    def joined(self, other: Identity) -> Identity | None:
+        """What covers both; None if nothing does."""
+        if self is other or other is Identity.NONE:
+            return self
+        return other if self is Identity.NONE else None
+
+
 @dataclass(frozen=True, slots=True)
 class Same:
     """The same operand on every path: nothing is passed."""
@@ -60,13 +75,15 @@ class PassScalar:
 class PassArray:
     """An array of one element type and rank, its axes in one order in memory, which shows in the results made from it.
 
-    `ones` are the axes known to be 1 long; `sources` what it may be.
+    `ones` are the axes known to be 1 long; `sources` what it may be. `identity` tells an argument from a view of all of
+    it: they are the same elements and different objects.
     """
 
     dtype: DType
     ones: tuple[bool, ...]
     sources: tuple[str, ...]
     order: AxisOrder
+    identity: Identity
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +137,7 @@ def merge(build: Builder, left: Template, operand: Operand) -> Template:
             if left.operand == operand:
                 return left
             return _extend(build, _choice_of(build, items), operand)
-        case Same(operand=same) if same == operand:
+        case Same(operand=same) if same == operand and identity_of(build, same) is identity_of(build, operand):
             return left
         case PassChoice():
             return _extend(build, left, operand)
@@ -140,10 +157,11 @@ def _merge_plain(build: Builder, left: Template, operand: Operand) -> Template:
     generic = _generic(build, left.operand) if isinstance(left, Same) else left
     other = _generic(build, operand)
     if isinstance(generic, PassArray) and isinstance(other, PassArray) and _same_kind(generic, other):
-        order = generic.order.joined(other.order)
-        if order is not None:
+        order, identity = generic.order.joined(other.order), generic.identity.joined(other.identity)
+        if order is not None and identity is not None:
             ones = tuple(a and b for a, b in zip(generic.ones, other.ones, strict=True))
-            return PassArray(generic.dtype, ones, tuple(dict.fromkeys((*generic.sources, *other.sources))), order)
+            sources = tuple(dict.fromkeys((*generic.sources, *other.sources)))
+            return PassArray(generic.dtype, ones, sources, order, identity)
     if isinstance(generic, PassGrowing) and isinstance(other, PassGrowing) and generic.type == other.type:
         sources = tuple(dict.fromkeys((*generic.buffer.sources, *other.buffer.sources)))
         return PassGrowing(replace(generic.buffer, sources=sources), generic.type)
@@ -185,22 +203,59 @@ def _generic(build: Builder, operand: Operand) -> Template:
         case Array() if operand.readonly:
             raise CannotJoin  # what it is joined with may be written
         case Array():
-            ones = tuple(extent is _ONE for extent in operand.shape)
-            return PassArray(operand.dtype, ones, (operand.view.container,), axis_order(build, operand.view))
+            return _pass_array(build, operand)
         case Tuple() | Dict() if _came_in(operand):
             return Same(operand)
         case Tuple(items=items, is_list=is_list, cls=cls):
             return PassTuple(tuple(Same(item) for item in items), is_list, cls=cls)
         case Growing(buffer=buffer, type=type_):
-            return PassGrowing(
-                PassArray(buffer.dtype, (False,), (buffer.view.container,), axis_order(build, buffer.view)), type_
-            )
+            return PassGrowing(replace(_pass_array(build, buffer), ones=(False,)), type_)
         case Dict(keys=keys, items=items):
             return PassTuple(tuple(Same(item) for item in items), is_list=False, keys=keys)
         case Made() | Slice() | Range() | Iteration():
             raise CannotJoin
         case _:
             return Same(operand)
+
+
+def _pass_array(build: Builder, array: Array) -> PassArray:
+    ones = tuple(extent is _ONE for extent in array.shape)
+    order = axis_order(build, array.view)
+    return PassArray(array.dtype, ones, (array.view.container,), order, identity_of(build, array))
+
+
+def identity_of(build: Builder, operand: Operand) -> Identity:
+    """What an operand may be to the caller."""
+    if not isinstance(operand, Array) or operand.view.container == NOTHING:
+        return Identity.NONE
+    container = build.container(operand.view.container)
+    if not _holds_argument(build, container):
+        return Identity.NONE
+    is_object = any(known is operand for known in build.ledger.objects)
+    if is_object and container.name not in build.ledger.views:
+        return Identity.ARGUMENT
+    return Identity.VIEW if is_object or _may_be_whole(operand.view, container) else Identity.NONE
+
+
+def _holds_argument(build: Builder, container: Container) -> bool:
+    """Whether an array is an argument, or bound to one at times."""
+    seen, left = {container.name}, [container]
+    while left:
+        container = left.pop()
+        if container.storage is Storage.ARGUMENT:
+            return True
+        fresh = [name for name in container.may_alias if name not in seen and name != NOTHING]
+        seen.update(fresh)
+        left += [build.container(name) for name in fresh]
+    return False
+
+
+def _may_be_whole(view: View, container: Container) -> bool:
+    """Unless its rank or a length is known to be another."""
+    if len(view.shape) != len(container.shape):
+        return False
+    differences = ((ours - whole).constant for ours, whole in zip(view.shape, container.shape, strict=True))
+    return all(difference in (None, 0) for difference in differences)
 
 
 def settle(build: Builder, operand: Operand) -> Template:
@@ -233,7 +288,8 @@ def same_form(left: Template, right: Template) -> bool:
         case PassGrowing(), PassGrowing():
             return left.type == right.type
         case PassArray(), PassArray():
-            return left.dtype is right.dtype and left.ones == right.ones and left.order == right.order
+            ours, theirs = ((t.dtype, t.ones, t.order, t.identity) for t in (left, right))
+            return ours == theirs
         case (PassTuple(), PassTuple()) if _kind(left) != _kind(right):
             return False
         case (PassTuple(), PassTuple()) | (PassChoice(), PassChoice()):
@@ -266,7 +322,9 @@ def targets(build: Builder, template: Template, name: str) -> tuple[Operand, lis
             return Scalar(index(value) if type_ == PY_INT else value), [value]
         case PassArray():
             container = _ref(build, template, name)
-            return Array(full_view(container), template.dtype), [container.name]
+            array = Array(full_view(container), template.dtype)
+            build.ledger.objects.append(array)
+            return array, [container.name]
         case PassGrowing(buffer=buffer, type=type_):
             container = _ref(build, buffer, name)
             count = build.value(f"{name}_count", PY_INT, low=0)
@@ -289,6 +347,8 @@ def _ref(build: Builder, template: PassArray, name: str) -> Container:
     container = Container(
         unique, template.dtype, shape, Storage.REF, Layout.STRIDED, may_alias=sources, written=written
     )
+    if template.identity is Identity.VIEW:
+        build.ledger.views.add(unique)
     build.ledger.containers[unique] = container
     order = template.order
     build.ledger.orders[unique] = order.all_axes(len(shape))

@@ -483,8 +483,13 @@ def _changed(before: dict[str, Operand], reached: list[dict[str, Operand]], live
         name
         for name in names
         if (name in live or name.startswith("@"))
-        and any(env.get(name, Unbound()) != before.get(name, Unbound()) for env in reached)
+        and any(_differ(env.get(name, Unbound()), before.get(name, Unbound())) for env in reached)
     )
+
+
+def _differ(left: Operand, right: Operand) -> bool:
+    """A view of all of an array has its elements, but is another object."""
+    return left != right or (isinstance(left, Array) and left is not right)
 
 
 def _keeps(name: str, reached: list[dict[str, Operand]]) -> bool:

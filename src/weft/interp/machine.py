@@ -19,6 +19,7 @@ from weft.interp.scalars import Env, compile_expr, enter, keep, leave
 from weft.ir.exprs import Expr, Value
 from weft.ir.nodes import (
     NOTHING,
+    Anew,
     Bundle,
     Choice,
     Constant,
@@ -121,8 +122,8 @@ def compile_bundle(bundle: Bundle, program: Program) -> Build:
         case Choice(tag=tag, items=items):
             chosen, builds = compile_expr(tag), [compile_bundle(item, program) for item in items]
             return lambda machine: builds[int(chosen(machine.env))](machine)
-        case View():
-            return _compile_array(bundle, program)
+        case View() | Anew():
+            return _compile_array(bundle if isinstance(bundle, View) else bundle.view, program)
         case _:
             expr, type_ = compile_expr(bundle), bundle.type
             return lambda machine: leave(expr(machine.env), type_)

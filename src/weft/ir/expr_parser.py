@@ -15,7 +15,20 @@ from typing import TypeVar
 from weft.ir.dtypes import SCALAR_TYPES, ScalarType
 from weft.ir.exprs import Expr, Index, Op, Value, const, const_index, index, op
 from weft.ir.lexer import TokenStream
-from weft.ir.nodes import Axis, Bundle, Choice, Constant, Container, Listed, Memlet, Missing, Pack, SlotObject, View
+from weft.ir.nodes import (
+    Anew,
+    Axis,
+    Bundle,
+    Choice,
+    Constant,
+    Container,
+    Listed,
+    Memlet,
+    Missing,
+    Pack,
+    SlotObject,
+    View,
+)
 from weft.ir.text import implied_type
 
 _T = TypeVar("_T")
@@ -315,6 +328,8 @@ def parse_bundle(source: Source) -> Bundle:
         return SlotObject(source.integer())
     if source.accept("missing"):
         return Missing()
+    if source.accept("anew"):
+        return Anew(parse_view(source))
     if source.accept("choice"):
         return Choice(parse_expr(source), source.sequence(parse_bundle))
     if any(source.peek(kind) for kind in ("list", "tuple", "dict", "call")):

@@ -168,6 +168,13 @@ class Listed:
 
 
 @dataclass(frozen=True, slots=True)
+class Anew:
+    """A view of what may be an argument, as an object of its own even where it is all of that argument."""
+
+    view: View
+
+
+@dataclass(frozen=True, slots=True)
 class Choice:
     """One of several bundles, chosen at run time by an integer."""
 
@@ -180,7 +187,7 @@ class Missing:
     """A name without a value."""
 
 
-Bundle: TypeAlias = Expr | View | Constant | SlotObject | Pack | Listed | Choice | Missing
+Bundle: TypeAlias = Expr | View | Anew | Constant | SlotObject | Pack | Listed | Choice | Missing
 
 
 # ---- nodes ----------------------------------------------------------------------------------------------------------

@@ -22,6 +22,7 @@ from weft.ir.dtypes import ScalarType
 from weft.ir.exprs import Const, Expr, Index, Op, Value
 from weft.ir.nodes import (
     Alloc,
+    Anew,
     Axis,
     Branch,
     Break,
@@ -321,6 +322,8 @@ class _ExprPrinter:
                 return f"{kind}{f' as {share} ' if share else ''}({self.bundles(items)})"
             case Listed(view=view, type=type_, share=share):
                 return f"listed{f' as {share}' if share else ''} {type_.text} {self.view(view)}"
+            case Anew(view=view):
+                return f"anew {self.view(view)}"
             case Choice(tag=tag, items=items):
                 return f"choice {self.expr(tag)} ({self.bundles(items)})"
             case Missing():

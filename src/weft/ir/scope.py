@@ -16,6 +16,7 @@ from typing import NoReturn
 from weft.ir.dtypes import DType
 from weft.ir.exprs import Expr, Index, Value, operands
 from weft.ir.nodes import (
+    Anew,
     Bundle,
     Choice,
     Constant,
@@ -217,10 +218,11 @@ class Scope:
                 self.bundles(items, leaves=leaves)
             case Missing():
                 pass
-            case View():
-                self.view(bundle)
+            case View() | Anew():
+                view = bundle if isinstance(bundle, View) else bundle.view
+                self.view(view)
                 if leaves:
-                    self.stays(bundle)
+                    self.stays(view)
             case Listed(view=view, type=type_):
                 self.require(view.rank == 1, "a list is made of an array of one axis")
                 self.stays(view)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from weft.ir.exprs import Expr, Index, Value, index, substitute
 from weft.ir.nodes import (
     Alloc,
+    Anew,
     Axis,
     Branch,
     Break,
@@ -151,7 +152,7 @@ class Substitution:
                 return self.view(bundle)
             case Pack():
                 return _updated(bundle, items=_each(self.bundle, bundle.items))
-            case Listed():
+            case Listed() | Anew():
                 return _updated(bundle, view=self.view(bundle.view))
             case Choice():
                 return _updated(bundle, tag=self.expr(bundle.tag), items=_each(self.bundle, bundle.items))

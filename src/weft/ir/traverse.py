@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from weft.ir.exprs import Expr, Index, Value, values_in
 from weft.ir.nodes import (
     Alloc,
+    Anew,
     Branch,
     Break,
     Bundle,
@@ -63,7 +64,7 @@ def bundle_views(bundle: Bundle) -> Iterator[View]:
     match bundle:
         case View():
             yield bundle
-        case Listed(view=view):
+        case Listed(view=view) | Anew(view=view):
             yield view
         case Pack(items=items) | Choice(items=items):
             for item in items:
@@ -77,7 +78,7 @@ def bundle_values(bundle: Bundle) -> Iterator[Value]:
     match bundle:
         case View():
             yield from view_values(bundle)
-        case Listed(view=view):
+        case Listed(view=view) | Anew(view=view):
             yield from view_values(view)
         case Pack(items=items):
             for item in items:

@@ -80,6 +80,7 @@ class Builder(Guards):
                 raise self.error(
                     "E203", "this writes an array, or a part of it taken as .real or .imag", "take a copy of that part"
                 )
+            self.ledger.writes[reached] = self.ledger.writes.get(reached, 0) + 1
             container = self.ledger.containers[reached]
             if not container.written:
                 self.ledger.containers[reached] = replace(container, written=True)

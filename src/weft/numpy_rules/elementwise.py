@@ -21,6 +21,7 @@ from weft.ir.exprs import Const, Expr, Index, Value, const, const_index, index, 
 from weft.ir.nodes import Elementwise, Reduce, View
 from weft.ir.ops import OPS, narrows
 from weft.numpy_rules.builder import Builder
+from weft.numpy_rules.choosing import chosen_from, note_chosen_by_all
 from weft.numpy_rules.memory_order import OrderRule, iteration_order
 from weft.numpy_rules.values import Array, Masked, Never, Operand, Scalar
 
@@ -63,7 +64,10 @@ def apply_ufunc(
             return Never()
     if out is None and all(isinstance(part, Scalar) or part.rank == 0 for part in parts):
         return _scalar(build, name, parts, loop, words or name, lone=operator and _is_scalar_math(parts))
-    return _array(build, name, parts, loop, out, words or name)
+    result = _array(build, name, parts, loop, out, words or name)
+    if out is None and isinstance(result, Array):
+        _note_chosen(build, name, parts, loop, words or name, result)
+    return result
 
 
 def _is_scalar_math(parts: Sequence[Scalar | Array]) -> bool:
@@ -297,6 +301,26 @@ def _array(
     else:
         store(build, out, result, words)
     return out
+
+
+def _note_chosen(
+    build: Builder, name: str, parts: Sequence[Scalar | Array], loop: Sequence[DType], words: str, result: Array
+) -> None:
+    """What is computed of elements that one mask chose is chosen by it as well."""
+    arrays = [part for part in parts if isinstance(part, Array)]
+
+    def make(mask: Array) -> Array:
+        sources = [chosen_from(build, part) if isinstance(part, Array) else None for part in parts]
+        whole = [part if source is None else source.array for part, source in zip(parts, sources, strict=True)]
+        warn = build.warn_site(words) if may_warn(name, loop) else -1
+
+        def body(args: Sequence[Expr]) -> Expr:
+            casted = (cast(arg, target) for arg, target in zip(args[:-1], loop, strict=False))
+            return operation(name, [_where_true(name, args[-1], arg) for arg in casted], loop[-1])
+
+        return map_elements(build, (*whole, mask), mask.shape, loop[-1], body, name=name, warn=warn)
+
+    note_chosen_by_all(build, result, arrays, make)
 
 
 def _where_true(name: str, mask: Expr, operand: Expr) -> Expr:

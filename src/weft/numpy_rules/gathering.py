@@ -13,10 +13,11 @@ from collections.abc import Callable, Sequence
 
 from weft.ir.dtypes import ScalarType
 from weft.ir.exprs import Expr, Index, const_index, index
-from weft.ir.nodes import Alloc, Layout, Map, Storage, Tasklet, View, full_view
+from weft.ir.nodes import Alloc, Layout, Map, Storage, Tasklet, View
 from weft.numpy_rules.arguments import PythonRaises
 from weft.numpy_rules.arrays import copy_array, empty_array, generate, read_scalar, steady
 from weft.numpy_rules.builder import Builder
+from weft.numpy_rules.choosing import chosen_by
 from weft.numpy_rules.elementwise import (
     broadcast_to,
     cast,
@@ -133,17 +134,13 @@ def write_selected(build: Builder, selected: Masked | Selection, value: Array | 
 
 
 def chosen_alike(build: Builder, selected: Selected, value: Operand) -> Masked | None:
-    """What a value was chosen from in this statement, if by the mask it is now written through: `a[m] = b[m]`.
+    """What a value was chosen from, if by the mask it is now written through: `a[m] = b[m]`.
 
     Then there is no need to collect its elements: each goes where it comes from.
     """
     if not isinstance(selected, Masked) or not isinstance(value, Array):
         return None
-    name = value.view.container
-    source = build.ledger.chosen.get(name)
-    if source is None or source.mask != selected.mask or value.view != full_view(build.container(name)):
-        return None
-    return source if _is_new(build, name) else None
+    return chosen_by(build, value, selected.mask)
 
 
 def _write_masked(build: Builder, selected: Masked, value: Array | Scalar) -> None:

@@ -13,8 +13,9 @@ from weft.ir.exprs import Index, const
 from weft.ir.nodes import Reduce, Tasklet
 from weft.numpy_rules.arrays import bool_expr, map_array, write_fresh
 from weft.numpy_rules.builder import Builder
+from weft.numpy_rules.choosing import counted, note_chosen
 from weft.numpy_rules.elementwise import cast
-from weft.numpy_rules.values import Array, Masked
+from weft.numpy_rules.values import Array
 from weft.numpy_rules.walking import Point, for_each_where
 from weft.support.abi import MAX_EXTENT
 
@@ -28,6 +29,10 @@ def mask_of(build: Builder, array: Array) -> Array:
 
 def count_true(build: Builder, mask: Array) -> Index:
     """How many elements of a mask are true."""
+    return counted(build, mask, lambda: _count(build, mask))
+
+
+def _count(build: Builder, mask: Array) -> Index:
     output = build.alloc((), DType.INT64, "count")
     build.emit(
         Reduce(
@@ -64,7 +69,7 @@ def elements_where(build: Builder, array: Array, mask: Array) -> Array:
         write_fresh(build, [(target.view.at((at,)), build.read(array.view, point, array.dtype))])
 
     for_each_where(build, mask.shape, lambda point: build.read(mask.view, point, DType.BOOL, "m"), take)
-    build.ledger.chosen[target.view.container] = Masked(array, mask)
+    note_chosen(build, target, mask, lambda: array, (array.view.container,))
     return target
 
 

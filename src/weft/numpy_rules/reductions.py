@@ -13,7 +13,7 @@ from functools import cache
 import numpy as np
 
 from weft.ir.dtypes import DType, ScalarType
-from weft.ir.exprs import Expr, const_index, op
+from weft.ir.exprs import Expr, const, const_index, op
 from weft.ir.nodes import Reduce, Scan, View
 from weft.numpy_rules.arguments import (
     Flag,
@@ -40,11 +40,12 @@ from weft.numpy_rules.arrays import (
     where_mask,
 )
 from weft.numpy_rules.builder import Builder
+from weft.numpy_rules.choosing import chosen_from
 from weft.numpy_rules.elementwise import broadcast_to, cast, map_elements, new_array, scalar_expr, store
 from weft.numpy_rules.indexing import drop_axis, insert_axis
 from weft.numpy_rules.registry import numpy_rule
 from weft.numpy_rules.reshaping import flat_array
-from weft.numpy_rules.values import Array, Operand, Scalar
+from weft.numpy_rules.values import Array, Masked, Operand, Scalar
 
 _IDENTITIES = {"add": 0, "multiply": 1, "logical_or": 0, "logical_and": 1}
 _REDUCIBLE = (*_IDENTITIES, "minimum", "maximum")
@@ -110,6 +111,11 @@ def reduce_array(
         guard_not_empty(build, array.view, axes, "zero-size array to a reduction which has no identity")
     if not axes:
         return copy_array(build, array, dtype)
+    kept = axes
+    source = chosen_from(build, array) if name in _REDUCIBLE else None
+    if source is not None:  # what the mask leaves out changes nothing: its elements need not be collected
+        array = _neutral_elsewhere(build, name, source)
+        axes = tuple(range(array.rank))
     result = _output(build, array.view, axes, dtype, name[:3])
     warn = build.warn_site("reduce") if dtype.kind in "fc" and name in ("add", "multiply") else -1
     node = Reduce(
@@ -123,7 +129,34 @@ def reduce_array(
         span=build.span,
     )
     build.emit(node)
-    return _finish(build, result, axes, keepdims)
+    return _finish(build, result, kept, keepdims)
+
+
+def _neutral_elsewhere(build: Builder, name: str, source: Masked) -> Array:
+    """The array a mask chooses from, with a number in place of the others that the reduction does not see."""
+    array, type_ = source.array, ScalarType(source.array.dtype)
+    neutral = const(array.dtype.numpy.type(_neutral(name, array.dtype)).item(), type_)
+    return map_elements(
+        build,
+        (source.mask, array),
+        array.shape,
+        array.dtype,
+        lambda args: op("select", (args[0], args[1], neutral), type_),
+        name="kept",
+    )
+
+
+def _neutral(name: str, dtype: DType) -> float | int | bool:
+    """x + -0.0 is x, whatever its sign; the least number is no rival to any, and NaN wins against it."""
+    if name in _IDENTITIES:
+        return -0.0 if name == "add" and dtype.kind in "fc" else _IDENTITIES[name]
+    largest = name == "minimum"
+    if dtype.kind == "f":
+        return np.inf if largest else -np.inf
+    if dtype.kind == "b":
+        return largest
+    limits = np.iinfo(dtype.value)
+    return int(limits.max if largest else limits.min)
 
 
 def reduce_with(

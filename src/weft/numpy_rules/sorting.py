@@ -1,16 +1,25 @@
-"""Sorting in place: NumPy sorts a copy, whose elements are then written to the array.
+"""Sorting: NumPy sorts a copy, whose elements are then written to the array, or become a list.
 
-a.sort(axis=0)  ->  call numpy.sort(a[:, :], axis=0) -> (sort.7), then a[...] = sort.7
+a.sort(axis=0)       ->  call numpy.sort(a[:, :], axis=0) -> (sort.7), then a[...] = sort.7
+sorted([x, y, z])    ->  call numpy.sort(list.3[:], kind="stable") -> (sort.7), then the list of sort.7
 """
 
 from __future__ import annotations
 
-from weft.numpy_rules.arguments import PythonRaises, is_none
+from dataclasses import replace
+
+from weft.ir.dtypes import ScalarType
+from weft.ir.exprs import const_index
+from weft.numpy_rules.arguments import Given, PythonRaises, is_none, static_bool
+from weft.numpy_rules.arrays import copy_array, empty_array
 from weft.numpy_rules.builder import Builder
-from weft.numpy_rules.elementwise import store
+from weft.numpy_rules.elementwise import apply_ufunc, cast, store
+from weft.numpy_rules.reductions import lower_any
 from weft.numpy_rules.registry import numpy_rule
+from weft.numpy_rules.scalars import negate
+from weft.numpy_rules.shapes import lower_flip
 from weft.numpy_rules.typed_calls import call_numpy
-from weft.numpy_rules.values import Array, Operand, Static
+from weft.numpy_rules.values import Array, Growing, Operand, Scalar, Static, Tuple
 
 
 @numpy_rule("ndarray.sort")
@@ -36,3 +45,45 @@ def _in_place(
         raise PythonRaises("there is nothing to sort in a number")
     store(build, a, result)
     return Static(None)
+
+
+@numpy_rule("builtins.sorted", samples=("sorted([v(3.5), v(-1.0), v(2.5)])", "sorted(i4[4], reverse=True)"))
+def lower_sorted(build: Builder, iterable: Operand, /, *, reverse: Given = None) -> Operand:
+    """Numbers of one type. Python's order of NaNs depends on where they stand: then Python sorts."""
+    numbers, type_ = _numbers(build, iterable)
+    backwards = reverse is not None and static_bool(build, reverse, "reverse")
+    if numbers.dtype.kind == "f":
+        found = lower_any(build, apply_ufunc(build, "not_equal", (numbers, numbers)))
+        assert isinstance(found, Scalar)
+        build.guard(negate(found.expr), "a NaN among what is sorted")
+    if backwards:  # equal numbers stay in their order, which zeros of two signs show
+        numbers = _flipped(build, numbers)
+    result = call_numpy(build, "numpy.sort", (numbers,), {"kind": Static("stable")})
+    assert isinstance(result, Array)
+    return Growing(copy_array(build, _flipped(build, result)) if backwards else result, numbers.shape[0], type_)
+
+
+def _flipped(build: Builder, array: Array) -> Array:
+    flipped = lower_flip(build, array)
+    assert isinstance(flipped, Array)
+    return flipped
+
+
+def _numbers(build: Builder, iterable: Operand) -> tuple[Array, ScalarType]:
+    match iterable:
+        case Growing(buffer=buffer, count=count, type=type_):
+            return Array(replace(buffer.view, shape=(count,)), buffer.dtype), type_
+        case Array() if iterable.rank == 1:
+            return iterable, ScalarType(iterable.dtype)
+        case Tuple(items=(Scalar(type=type_), *_) as items) if all(
+            isinstance(item, Scalar) and item.type == type_ for item in items
+        ):
+            buffer = empty_array(build, (const_index(len(items)),), type_.dtype, name="list")
+            was_dirty = build.dirty
+            for position, item in enumerate(items):
+                assert isinstance(item, Scalar)
+                build.write(buffer.view.at((const_index(position),)), cast(item.expr, buffer.dtype))
+            build.dirty = was_dirty  # nobody has seen the buffer
+            return buffer, type_
+        case _:
+            raise build.error("E275", "sorted() is compiled for numbers of one type only", "sort an array with np.sort")

@@ -15,9 +15,9 @@ from typing import ClassVar
 from weft.analysis.facts import Facts
 from weft.ir.dtypes import ScalarType
 from weft.ir.exprs import Const, Index, Value, const_index, index
-from weft.ir.nodes import Alloc, Elementwise, Let, Map, Node, Program, Region, Site, Tasklet, full_view
-from weft.ir.traverse import inner_regions
+from weft.ir.nodes import Alloc, Elementwise, Let, Map, Node, Program, Region, Tasklet, full_view
 from weft.passes.base import Bench, Session, rewrite_regions
+from weft.passes.open_sites import sites_above
 from weft.passes.snapshots import conflicts, snapshot
 
 
@@ -30,20 +30,8 @@ class ExpandElementwise:
     def run(self, program: Program, session: Session) -> Program:
         """The program without Elementwise nodes."""
         bench = Bench(self.name, program, session)
-        sites: dict[int, int] = {}
-        _find_sites(program.body, -1, sites)
+        sites = sites_above(program.body)
         return rewrite_regions(bench, lambda region, facts: _expand_region(region, facts, sites, bench))
-
-
-def _find_sites(region: Region, site: int, sites: dict[int, int]) -> None:
-    """For every operation the last site passed, through which a temporary may leave."""
-    for node in region.nodes:
-        if isinstance(node, Site):
-            site = node.number
-        if isinstance(node, Elementwise):
-            sites[node.id] = site
-        for inner in inner_regions(node):
-            _find_sites(inner, site, sites)
 
 
 def _expand_region(region: Region, facts: Facts, sites: dict[int, int], bench: Bench) -> Region:
@@ -61,7 +49,7 @@ def _expand_region(region: Region, facts: Facts, sites: dict[int, int], bench: B
 
 def _expand(node: Elementwise, site: int, facts: Facts, bench: Bench) -> list[Node]:
     plain = _as_map(node, bench)
-    if not isinstance(plain, Map) or not _may_conflict(node, facts, bench):
+    if not isinstance(plain, Map) or not bench.legality.memory.may_read_elsewhere(node, facts.apart):
         return [plain]
     found = conflicts(plain, facts, bench)
     if not found:
@@ -72,14 +60,6 @@ def _expand(node: Elementwise, site: int, facts: Facts, bench: Bench) -> list[No
         return [*copied.before, copied.node]
     bench.note(f"computed aside: it overwrites what other points read of {node.output.container}", node, done=True)
     return _through_temporary(node, site, bench)
-
-
-def _may_conflict(node: Elementwise, facts: Facts, bench: Bench) -> bool:
-    """Whether an input may be other elements of the output's memory."""
-    overlap = bench.legality.memory.may_overlap
-    return any(
-        view != node.output and overlap(node.output.container, view.container, facts.apart) for _, view in node.inputs
-    )
 
 
 def _through_temporary(node: Elementwise, site: int, bench: Bench) -> list[Node]:

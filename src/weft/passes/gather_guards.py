@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 from weft.analysis.effects import effects_of
+from weft.analysis.memory import Memory
 from weft.ir.exprs import Value, values_in
 from weft.ir.nodes import (
     Alloc,
@@ -33,7 +34,7 @@ from weft.ir.nodes import (
 )  # fmt: skip
 from weft.ir.traverse import all_nodes, site_left_through
 from weft.passes.base import Bench, Session, rewrite_nodes, rewrite_regions
-from weft.passes.open_sites import OpenSite, Writes, open_site
+from weft.passes.open_sites import OpenSite, Writes, open_site, sites_above
 from weft.support.abi import NOT_COMPILED
 
 
@@ -47,15 +48,19 @@ class GatherGuards:
         """The program with its guards gathered."""
         bench = Bench(self.name, program, session)
         writes = Writes(bench.legality.memory)
-        return drop_sites(rewrite_regions(bench, lambda region, _: _gather(region, bench, writes)))
+        return _drop_sites(rewrite_regions(bench, lambda region, _: _gather(region, bench, writes)), writes.memory)
 
 
-def drop_sites(program: Program) -> Program:
+def _drop_sites(program: Program, memory: Memory) -> Program:
     """The program without the sites that no guard and no allocation names, where they show an array of the program's.
 
-    The others cost nothing, and a later pass may need one in front of a loop.
+    The others cost nothing, and a later pass may need one in front of a loop. One that stands above an operation which
+    overwrites what it reads stays too: the copy that may be made there needs memory.
     """
     named = {site_left_through(node) for node in all_nodes(program.body)}
+    above = sites_above(program.body)
+    operations = (node for node in all_nodes(program.body) if isinstance(node, Elementwise))
+    named |= {above[node.id] for node in operations if memory.may_read_elsewhere(node)}
 
     def rule(node: Node) -> tuple[Node, ...] | None:
         return () if isinstance(node, Site) and node.number not in named and open_site(node).shown else None

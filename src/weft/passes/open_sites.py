@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from weft.analysis.memory import Memory
 from weft.analysis.uses import written_by
-from weft.ir.nodes import Node, Site
+from weft.ir.nodes import Elementwise, Node, Region, Site
 from weft.ir.traverse import bundle_views, inner_regions, leaving_bundles
 
 
@@ -22,6 +22,19 @@ def open_site(site: Site) -> OpenSite:
     """A site that has just been passed."""
     shown = (view.container for bundle in leaving_bundles(site) for view in bundle_views(bundle))
     return OpenSite(site.number, frozenset(name for name in shown if name))
+
+
+def sites_above(region: Region, site: int = -1) -> dict[int, int]:
+    """For every element-wise operation the last site passed, through which it leaves if memory for a copy is short."""
+    sites: dict[int, int] = {}
+    for node in region.nodes:
+        if isinstance(node, Site):
+            site = node.number
+        if isinstance(node, Elementwise):
+            sites[node.id] = site
+        for inner in inner_regions(node):
+            sites |= sites_above(inner, site)
+    return sites
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,7 @@ from weft.ir.dtypes import PY_INT
 from weft.ir.exprs import Const, Expr, Index, Op, Value, index
 from weft.ir.nodes import (
     Alloc,
+    Anew,
     Branch,
     Break,
     Bundle,
@@ -86,7 +87,7 @@ class _Here(Folding):
 
     def bundle(self, bundle: Bundle) -> Bundle:
         """What leaves the program."""
-        if isinstance(bundle, Listed):
+        if isinstance(bundle, Listed | Anew):
             return replace(bundle, view=self._kept(bundle.view))
         return self._kept(bundle) if isinstance(bundle, View) else Folding.bundle(self, bundle)
 
