@@ -123,6 +123,14 @@ def a_row_turned_in_place_through_a_view(b):
     w[...] = b
 
 
+@FOUND.add(
+    lambda: (np.array([0.0, -0.0, 2.0]), np.array([-np.inf, -np.inf, 1.0])),
+    lambda: (np.float32(0), np.float32(-np.inf)),
+)
+def zero_to_the_power_of_minus_infinity_divides_by_zero(x, y):
+    return x**y, np.power(x, y)
+
+
 # ---- still different ------------------------------------------------------------------------------------------------
 
 

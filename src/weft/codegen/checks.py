@@ -73,7 +73,10 @@ def check(
         finite = support.need("isfinite", source)
         return f"({finite}({texts[0]}) & (__builtin_fabs({result.text}) == __builtin_inf()) ? WEFT_FP_OVERFLOW : 0)"
     function = need("check_unary" if len(operands) == 1 else "check_binary", source)
-    return f"{function}({result.text}, {', '.join(texts)}, {_infinite(name, source, texts)})"
+    bits = f"{function}({result.text}, {', '.join(texts)}, {_infinite(name, source, texts)})"
+    if name == "power" and source.kind == "f" and not lone:  # 0 to minus infinity divides by zero too
+        return f"({bits} | (({texts[0]} == 0) & ({texts[1]} < 0) ? WEFT_FP_DIVIDE : 0))"
+    return bits
 
 
 def _infinite(name: str, source: DType, texts: list[str]) -> str:
