@@ -371,7 +371,7 @@ def _without_sums(outcome: Outcome, words: str) -> Outcome:
 
 
 def _after_grown_products(case: Case, outcomes: Sequence[Outcome]) -> frozenset[tuple[str, str]]:
-    """Where a product of complex numbers overflows, NumPy's own formulas differ, and with them what is invalid later."""
+    """Where a complex product overflows, NumPy's own formulas differ, and with them what is invalid later."""
     if not any(param.kind.element.startswith("complex") for param in case.params):
         return frozenset()
     told = frozenset(item for outcome in outcomes for item in outcome.warnings)
