@@ -10,7 +10,6 @@ are compared. The exit status is 0 if every bar is kept.
 from __future__ import annotations
 
 import argparse
-import os
 import signal
 import subprocess
 import sys
@@ -21,6 +20,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
+from weft_bench.commands.compile_time import measure_kernels
+from weft_bench.commands.overhead import measure_costs
+from weft_bench.fresh_process import ScriptError, environment, fresh_cache, run_script, write_script
 from weft_bench.kernels import BY_NAME, KERNELS
 
 LOOP_KERNELS = ("crc16", "nussinov", "cholesky")
@@ -51,55 +53,12 @@ class Bar:
 
 # ---------------------------------------------------------------- processes
 
-# Decoration to first result: imports of NumPy, Weft's front door and the inputs come before the clock starts.
-FIRST_CALL = """
-import sys, time
-import weft
-from weft_bench.kernels import BY_NAME
-
-kernel = BY_NAME[sys.argv[1]]
-inputs = kernel.inputs("S")
-start = time.perf_counter()
-program = weft.program(kernel.function, fallback="error")
-program(**inputs)
-seconds = time.perf_counter() - start
-print(seconds, program.stats.compiles, program.stats.cache_hits)
-"""
-
-# Another program, so that the dispatcher is built and the kernels are not.
-WARM_UP = """
-import numpy as np, weft
-
-@weft.program(fallback="error")
-def warm_up(v):
-    return v + 1
-
-warm_up(np.arange(3.0))
-"""
-
 IMPORT = """
 import time
 import numpy
 start = time.perf_counter()
 import weft
 print(time.perf_counter() - start)
-"""
-
-CALL = """
-import timeit
-import numpy as np, weft
-
-@weft.program(fallback="error")
-def touch(a, b, c):
-    c[0] = a[0] + b[0]
-
-a, b, c = np.arange(4.0), np.arange(4.0), np.zeros(4)
-touch(a, b, c)
-assert c[0] == 0.0 and touch.stats.native_calls == 1
-turns = 200_000
-best = min(timeit.repeat("touch(a, b, c)", globals=globals(), number=turns, repeat=9))
-nothing = min(timeit.repeat("pass", number=turns, repeat=9))
-print((best - nothing) / turns)
 """
 
 LOOP_RATIO = """
@@ -111,8 +70,8 @@ from weft_bench.timing import fresh, time_interleaved
 kernel = BY_NAME[sys.argv[1]]
 inputs = kernel.inputs("M")
 program = weft.program(kernel.function, fallback="error")
-program(**fresh(kernel, inputs))
-in_numpy, in_weft = time_interleaved((kernel.function, program), lambda: fresh(kernel, inputs), 5)
+program(**fresh(inputs))
+in_numpy, in_weft = time_interleaved((kernel.function, program), lambda: fresh(inputs), 5)
 assert program.stats.fallback_calls == program.stats.resumes == 0
 print(in_numpy / in_weft)
 """
@@ -136,33 +95,12 @@ except KeyboardInterrupt:
 """
 
 
-def environment(cache: Path) -> dict[str, str]:
-    """This environment with another cache and no other setting of Weft."""
-    # A user's Python keeps its compiled modules; without them every import below would be a compilation.
-    dropped = "PYTHONDONTWRITEBYTECODE"
-    kept = {k: v for k, v in os.environ.items() if not k.startswith("WEFT_") and k != dropped}  # noqa: TID251
-    return {**kept, "WEFT_CACHE_DIR": str(cache)}
-
-
 def run(script: str, cache: Path, *arguments: str) -> list[float]:
-    """The numbers a script prints; it runs from a file, as users' programs do."""
-    path = cache.parent / "script.py"
-    path.write_text(script, encoding="utf-8")
-    result = subprocess.run(
-        [sys.executable, path, *arguments],
-        env=environment(cache), capture_output=True, text=True, check=False, timeout=300,
-    )  # fmt: skip
-    if result.returncode != 0:
-        raise SystemExit(f"bars: a script failed {arguments}\n{result.stdout}{result.stderr}")
-    return [float(word) for word in result.stdout.split()]
-
-
-def fresh_cache(directory: Path, name: str) -> Path:
-    """A cache with the dispatcher in it and no kernel."""
-    cache = directory / name / "cache"
-    cache.parent.mkdir()
-    run(WARM_UP, cache)
-    return cache
+    """The numbers a script prints."""
+    try:
+        return [float(word) for word in run_script(script, cache, *arguments).split()]
+    except ScriptError as error:
+        raise SystemExit(f"bars: a script failed {arguments}\n{error}") from error
 
 
 # ---------------------------------------------------------------- the bars
@@ -170,26 +108,19 @@ def fresh_cache(directory: Path, name: str) -> Path:
 
 def measure_first_calls(directory: Path, repetitions: int) -> list[Bar]:
     """Decoration to first result: compiled, then from the disk cache."""
-    cold: dict[str, list[float]] = {kernel.name: [] for kernel in KERNELS}
-    warm: dict[str, list[float]] = {kernel.name: [] for kernel in KERNELS}
-    for turn in range(repetitions):
-        cache = fresh_cache(directory, f"turn{turn}")
-        for name, times in cold.items():
-            seconds, compiles, _ = run(FIRST_CALL, cache, name)
-            expect(compiles == 1, f"{name} was not compiled in a cold cache")
-            times.append(seconds)
-            seconds, compiles, hits = run(FIRST_CALL, cache, name)
-            expect(compiles == 0 and hits == 1, f"{name} did not come from the cache")
-            warm[name].append(seconds * 1e3)
+    rows = list(measure_kernels([kernel.name for kernel in KERNELS], "S", repetitions, directory))
+    for row in rows:
+        expect(not row.problem, f"{row.kernel}: {row.problem}")
     return [
-        over_kernels("first call, dispatcher built", cold, 0.5, "s"),
-        over_kernels("first call, from the disk cache", warm, 50.0, "ms"),
+        over_kernels("first call, dispatcher built", {row.kernel: row.cold_seconds for row in rows}, 0.5, "s"),
+        over_kernels(
+            "first call, from the disk cache", {row.kernel: row.warm_seconds * 1e3 for row in rows}, 50.0, "ms"
+        ),
     ]
 
 
-def over_kernels(name: str, times: dict[str, list[float]], limit: float, unit: str) -> Bar:
+def over_kernels(name: str, medians: dict[str, float], limit: float, unit: str) -> Bar:
     """The median over the kernels of each one's median."""
-    medians = {kernel: median(values) for kernel, values in times.items()}
     slowest = max(medians, key=lambda kernel: medians[kernel])
     note = f"median of {len(medians)} kernels; slowest {slowest} {medians[slowest]:.3g} {unit}"
     return Bar(name, median(medians.values()), limit, unit, note)
@@ -205,7 +136,7 @@ def measure_import(directory: Path, repetitions: int) -> list[Bar]:
 def measure_call(directory: Path, repetitions: int) -> list[Bar]:
     """A call with three small arrays."""
     cache = fresh_cache(directory, "call")
-    times = [run(CALL, cache)[0] * 1e6 for _ in range(repetitions)]
+    times = [measure_costs(cache, 9, 100_000, "3 arrays")[0].weft / 1e3 for _ in range(repetitions)]
     return [Bar("call with three small arrays", median(times), 0.5, "us", "the whole call, its tiny kernel included")]
 
 
@@ -228,10 +159,12 @@ def measure_interrupt(directory: Path, repetitions: int) -> list[Bar]:
 
 def interrupt_once(cache: Path) -> float:
     """Seconds from the signal to the exception."""
-    path = cache.parent / "script.py"
-    path.write_text(INTERRUPTED, encoding="utf-8")
     process = subprocess.Popen(
-        [sys.executable, path], env=environment(cache), stdout=subprocess.PIPE, text=True, start_new_session=True
+        [sys.executable, write_script(INTERRUPTED, cache)],
+        env=environment(cache),
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
     )
     try:
         assert process.stdout is not None

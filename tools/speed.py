@@ -26,9 +26,10 @@ from typing import Any, cast
 import numpy as np
 
 import weft
-from bars import Bar, environment, fresh_cache
+from bars import Bar
 from weft_bench.agreement import compare_outputs
 from weft_bench.demo import show_seconds
+from weft_bench.fresh_process import environment, fresh_cache
 from weft_bench.kernel import Kernel, Preset
 from weft_bench.kernels import BY_NAME
 from weft_bench.timing import fresh, run_once, time_every_run
@@ -82,7 +83,7 @@ def measure(kernel: Kernel, preset: Preset, repetitions: int) -> Row:
     """Compile, compare the first results, then time both sides in turn."""
     inputs = kernel.inputs(preset)
     program = weft.program(kernel.function, fallback="error")
-    expected_inputs, actual_inputs = fresh(kernel, inputs), fresh(kernel, inputs)
+    expected_inputs, actual_inputs = fresh(inputs), fresh(inputs)
     expected, _ = run_once(kernel.function, expected_inputs)
     actual, _ = run_once(program, actual_inputs)
     compiling = (float(program.stats.compile_seconds), float(program.stats.legality_seconds))
@@ -92,7 +93,7 @@ def measure(kernel: Kernel, preset: Preset, repetitions: int) -> Row:
         kernel.tolerance(kernel.presets[preset]),
     ).reason
     del expected, actual, expected_inputs, actual_inputs
-    in_numpy, in_weft = time_every_run((kernel.function, program), lambda: fresh(kernel, inputs), repetitions)
+    in_numpy, in_weft = time_every_run((kernel.function, program), lambda: fresh(inputs), repetitions)
     stats = program.stats
     if stats.resumes or stats.fallback_calls or stats.python_calls or stats.compiles != 1:
         problem = problem or "Python ran a part of it, or it was compiled more than once"

@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
+from weft_bench.work import Work
+
 State: TypeAlias = Literal["ok", "unsupported", "compile", "execution", "validation", "time limit", "not available"]
 
 
@@ -32,14 +34,6 @@ class Adaptation:
     changed: int
     kept: float
     is_override: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Work:
-    """The least a kernel must do: bytes of inputs read and outputs written once, and arithmetic of the formula."""
-
-    bytes: int
-    flops: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -21,6 +21,7 @@ from rich.table import Table
 
 import weft
 from weft_bench.agreement import Agreement, compare_outputs
+from weft_bench.formats import show_seconds
 from weft_bench.kernel import Kernel, Preset
 from weft_bench.kernels import BY_NAME, KERNELS
 from weft_bench.timing import fresh, run_once, time_interleaved
@@ -48,7 +49,7 @@ def measure(kernel: Kernel, preset: Preset, repetitions: int) -> Row:
     """Compile the kernel for its first set of inputs, compare that run with NumPy's, then time both."""
     inputs = kernel.inputs(preset)
     program = weft.program(kernel.function, fallback="error")
-    expected_inputs, actual_inputs = fresh(kernel, inputs), fresh(kernel, inputs)
+    expected_inputs, actual_inputs = fresh(inputs), fresh(inputs)
     expected, _ = run_once(kernel.function, expected_inputs)
     actual, _ = run_once(program, actual_inputs)
     agreement = compare_outputs(
@@ -56,9 +57,7 @@ def measure(kernel: Kernel, preset: Preset, repetitions: int) -> Row:
         kernel.collect(actual, actual_inputs),
         kernel.tolerance(kernel.presets[preset]),
     )
-    numpy_seconds, weft_seconds = time_interleaved(
-        (kernel.function, program), lambda: fresh(kernel, inputs), repetitions
-    )
+    numpy_seconds, weft_seconds = time_interleaved((kernel.function, program), lambda: fresh(inputs), repetitions)
     stats = program.stats
     compile_seconds = float(stats.compile_seconds) if stats.compiles else None
     return Row(kernel, agreement, numpy_seconds, weft_seconds, compile_seconds)
@@ -75,14 +74,6 @@ def measure_all(kernels: Sequence[Kernel], preset: Preset, repetitions: int, con
             rows.append(measure(kernel, preset, repetitions))
             progress.advance(task)
     return rows
-
-
-def show_seconds(seconds: float) -> str:
-    """Three digits and a unit: `112 ms`."""
-    unit, factor = ("s", 1.0) if seconds >= 1.0 else ("ms", 1e-3) if seconds >= 1e-3 else ("us", 1e-6)
-    number = seconds / factor
-    digits = 0 if number >= 100 else 1 if number >= 10 else 2
-    return f"{number:.{digits}f} {unit}"
 
 
 def show_agreement(row: Row) -> str:

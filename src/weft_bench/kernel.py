@@ -14,10 +14,13 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-Preset: TypeAlias = Literal["S", "M", "L"]
+from weft_bench.work import Work
+
+Preset: TypeAlias = Literal["S", "M", "L", "paper"]
 Sizes: TypeAlias = Mapping[str, int]
 Inputs: TypeAlias = dict[str, Any]
 MakeInputs: TypeAlias = Callable[[Sizes, "np.dtype[Any]", np.random.Generator], Inputs]
+CountWork: TypeAlias = Callable[[Sizes, "np.dtype[Any]"], Work]
 
 RETURN = "return"
 SEED = 20240817
@@ -33,9 +36,11 @@ class Kernel:
     """One benchmark.
 
     `known_as` is the name by which the field knows it, as in tables of other compilers' speed. `presets`
-    are sizes at which NumPy takes about 10 ms (S), 100 ms (M) and 1 s (L). `outputs` names the arguments the function
+    are sizes at which NumPy takes about 10 ms (S), 100 ms (M) and 1 s (L) on two cores, and those of the paper that
+    defined the comparison (paper), which may take minutes and gigabytes. `outputs` names the arguments the function
     changes, and "return" if it returns something. `tolerance` maps sizes to the error allowed, in units of the result's
-    machine epsilon relative to the largest magnitude in it; 0 asks for the same bits.
+    machine epsilon relative to the largest magnitude in it; 0 asks for the same bits. `work` counts the bytes and flops
+    a run cannot do without (see `weft_bench.work`); a kernel without it is measured all the same.
     """
 
     name: str
@@ -49,6 +54,7 @@ class Kernel:
     dtypes: tuple[str, ...]
     outputs: tuple[str, ...]
     tolerance: Callable[[Sizes], float] = exact
+    work: CountWork | None = None
 
     def inputs(self, sizes: Sizes | Preset, dtype: str | None = None) -> Inputs:
         """Fresh arguments by name; the same sizes and dtype give the same data every time."""

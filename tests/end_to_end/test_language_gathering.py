@@ -410,3 +410,33 @@ def test_what_a_mask_chooses_is_reduced_without_a_copy() -> None:
     program: Any = weft.program(mean_where, fallback="error")
     assert abs(program(f8(6), 1.0) - mean_where(f8(6), 1.0)) < 1e-12
     assert program.stats.allocations == 0
+
+
+@TABLE.add(
+    lambda: (f8(6), f8(6) * 0.5, f8(6) > 2),
+    lambda: (f8(4, 3).T, f8(3, 4) - 3, f8(3, 4) > 2),
+    lambda: (f8(6), f8(6), f8(6) > 99),
+    lambda: (np.array([0.0, -1.0, 4.0, 1e300]), np.array([0.0, 1.0, 2.0, 1e300]), np.array([False, True, True, False])),
+    lambda: (np.array([0.0, -1.0, 4.0, 1e300]), np.array([0.0, 1.0, 2.0, 1e300]), np.array([True, False, True, True])),
+    ulps=8.0,
+)
+def computed_where(a, b, m):
+    ratio = a[m] / b[m]
+    total = (ratio * ratio).sum()
+    a[m] = a[m] * b[m] + 1.0
+    b[m] -= np.sqrt(ratio)
+    a[m] += b[m]
+    return ratio, total, np.log(a[m] + 2.0), m
+
+
+@TABLE.add(lambda: (f8(6), f8(6) > 2), ulps=8.0)
+def computed_before_it_changes(a, m):
+    doubled = a[m] * 2.0
+    a[m] = doubled
+    a[m] = doubled
+    m[2] = True
+    other = a[m] + 1.0
+    if other.shape[0] > 2:
+        a[m] = other
+        a[m] += other
+    return doubled, other

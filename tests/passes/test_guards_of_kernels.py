@@ -44,10 +44,7 @@ LEFT = {
     },
     # How many points a mask leaves is known in its turn.
     "azimuthal_masks": {"mean of an empty slice": 1},
-    "mandelbrot_masks": {SHAPES: 1, "as many values as the mask has true elements": 1},
-    "mandelbrot_shrinking": {
-        SHAPES: 2, "index out of bounds": 2, "boolean index did not match indexed array": 1,
-    },
+    "mandelbrot_shrinking": {SHAPES: 1, "index out of bounds": 2, "boolean index did not match indexed array": 1},
     # So are the ends of a row and its columns, which are numbers in arrays.
     "sparse_product": {
         "index out of bounds": 1, "integer too large": 4, "integer too small": 4, INNER: 1,

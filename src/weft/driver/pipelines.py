@@ -14,6 +14,7 @@ from weft.passes.gather_guards import GatherGuards
 from weft.passes.hoist_allocs import HoistAllocs
 from weft.passes.hoist_guards import HoistGuards
 from weft.passes.inline_producers import InlineProducers
+from weft.passes.inner_products import InnerProducts
 from weft.passes.interchange_maps import InterchangeMaps
 from weft.passes.loop_reductions import LoopReductions
 from weft.passes.loop_to_map import LoopToMap
@@ -38,6 +39,7 @@ def _cpu_passes() -> tuple[Pass, ...]:
         UnifyCarries(),
         HoistGuards(),
         GatherGuards(),
+        InnerProducts(),  # before producers are looked at: of a sum they need not be stored
         ExpandElementwise(),
         InlineProducers(),  # before loops are judged: memory allocated in an iteration is in their way
         LoopReductions(),

@@ -21,6 +21,7 @@ from weft.ir.exprs import Const, Expr, Index, Value, const, const_index, index, 
 from weft.ir.nodes import Elementwise, Reduce, View
 from weft.ir.ops import OPS, narrows
 from weft.numpy_rules.builder import Builder
+from weft.numpy_rules.choosing import chosen_from, note_chosen_by_all
 from weft.numpy_rules.memory_order import OrderRule, iteration_order
 from weft.numpy_rules.values import Array, Masked, Never, Operand, Scalar
 
@@ -63,7 +64,14 @@ def apply_ufunc(
             return Never()
     if out is None and all(isinstance(part, Scalar) or part.rank == 0 for part in parts):
         return _scalar(build, name, parts, loop, words or name, lone=operator and _is_scalar_math(parts))
-    return _array(build, name, parts, loop, out, words or name)
+    parts = [
+        Scalar(narrowed(build, part.expr, target)) if isinstance(part, Scalar) else part
+        for part, target in zip(parts, loop, strict=False)
+    ]
+    result = _array(build, name, parts, loop, out, words or name)
+    if out is None and isinstance(result, Array):
+        _note_chosen(build, name, parts, loop, words or name, result)
+    return result
 
 
 def _is_scalar_math(parts: Sequence[Scalar | Array]) -> bool:
@@ -271,19 +279,9 @@ def _array(
     masks: list[Array] = []
     if isinstance(out, Masked):
         masks, out = [out.mask], out.array
-    parts = [
-        Scalar(narrowed(build, part.expr, target)) if isinstance(part, Scalar) else part
-        for part, target in zip(parts, loop, strict=False)
-    ]
     shape = broadcast_shapes(build, [part.shape for part in (*parts, *masks) if isinstance(part, Array)])
     warn = build.warn_site(words) if may_warn(name, loop) else -1
-
-    def body(args: Sequence[Expr]) -> Expr:
-        casted = [cast(arg, target) for arg, target in zip(args[: len(parts)], loop, strict=False)]
-        if masks:
-            casted = [_where_true(name, args[-1], arg) for arg in casted]
-        return operation(name, casted, loop[-1])
-
+    body = _body(name, loop, masked=bool(masks))
     if out is None:
         return map_elements(build, parts, shape, loop[-1], body, name=name, warn=warn)
     if not np.can_cast(loop[-1].numpy, out.dtype.numpy, "same_kind"):
@@ -299,10 +297,31 @@ def _array(
     return out
 
 
-def _where_true(name: str, mask: Expr, operand: Expr) -> Expr:
-    """The operand where the mask is true, elsewhere a number for which nothing warns."""
-    harmless = cast(const_index(0 if name == "arctanh" else 1), operand.type.dtype)
-    return op("select", (mask, operand, harmless), operand.type)
+def _note_chosen(
+    build: Builder, name: str, parts: Sequence[Scalar | Array], loop: Sequence[DType], words: str, result: Array
+) -> None:
+    """What is computed of elements that one mask chose is chosen by it as well."""
+
+    def make(mask: Array) -> Array:
+        sources = [chosen_from(build, part) if isinstance(part, Array) else None for part in parts]
+        whole = [part if source is None else source.array for part, source in zip(parts, sources, strict=True)]
+        warn = build.warn_site(words) if may_warn(name, loop) else -1
+        return map_elements(build, (*whole, mask), mask.shape, loop[-1], _body(name, loop, masked=True), warn=warn)
+
+    note_chosen_by_all(build, result, [part for part in parts if isinstance(part, Array)], make)
+
+
+def _body(name: str, loop: Sequence[DType], *, masked: bool) -> Callable[[Sequence[Expr]], Expr]:
+    """The operation on elements of its operands; where a mask, given last, is false, on numbers that do not warn."""
+
+    def body(args: Sequence[Expr]) -> Expr:
+        casted = [cast(arg, target) for arg, target in zip(args[:-1] if masked else args, loop, strict=False)]
+        if masked:
+            harmless = const_index(0 if name == "arctanh" else 1)
+            casted = [op("select", (args[-1], arg, cast(harmless, arg.type.dtype)), arg.type) for arg in casted]
+        return operation(name, casted, loop[-1])
+
+    return body
 
 
 def map_elements(

@@ -17,6 +17,7 @@ from weft.ir.nodes import Alloc, Layout, Map, Storage, Tasklet, View
 from weft.numpy_rules.arguments import PythonRaises
 from weft.numpy_rules.arrays import copy_array, empty_array, generate, read_scalar, steady
 from weft.numpy_rules.builder import Builder
+from weft.numpy_rules.choosing import chosen_by
 from weft.numpy_rules.elementwise import (
     broadcast_to,
     cast,
@@ -30,7 +31,7 @@ from weft.numpy_rules.elementwise import (
     store_where,
 )
 from weft.numpy_rules.indexing import drop_axis
-from weft.numpy_rules.masks import chosen_from, count_true, elements_where, put_where
+from weft.numpy_rules.masks import count_true, elements_where, put_where
 from weft.numpy_rules.memory_order import copied_order, iteration_order
 from weft.numpy_rules.reshaping import product
 from weft.numpy_rules.selections import Basic, Pick, Selected, Selection, positions_at, select
@@ -139,8 +140,7 @@ def chosen_alike(build: Builder, selected: Selected, value: Operand) -> Masked |
     """
     if not isinstance(selected, Masked) or not isinstance(value, Array):
         return None
-    source = chosen_from(build, value)
-    return source if source is not None and source.mask == selected.mask else None
+    return chosen_by(build, value, selected.mask)
 
 
 def _write_masked(build: Builder, selected: Masked, value: Array | Scalar) -> None:

@@ -7,16 +7,16 @@ twice and none where bounds prove it. `Builder` adds to it the values and arrays
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 from weft.analysis.ranges import index_bounds, is_nonnegative, value_bounds
 from weft.ir.dtypes import NP_BOOL, PY_INT, ScalarType
 from weft.ir.exprs import Const, Expr, Index, IndexLike, Value, const, const_index, index, op, polynomial_of
 from weft.ir.nodes import Container, Guard, Let, Node, Region, Site, Tasklet
-from weft.numpy_rules.values import Array, Masked, Never
+from weft.numpy_rules.values import Array, Never
 from weft.support.abi import MAX_EXTENT, WarnSite
 from weft.support.errors import CompileError
 from weft.support.spans import Span
@@ -35,13 +35,28 @@ class Scope:
     bounded: set[Value] = field(default_factory=set[Value])
 
 
+Writes: TypeAlias = tuple[tuple[str, int], ...]  # how often containers had been written
+
+
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """What the elements of an array were chosen from, in which region, and how often that was written before."""
+    """By which mask, and from what (`make` gives it), the elements of an array were chosen, and in which region."""
 
-    source: Masked
+    mask: Array
+    make: Callable[[], Array]
     scope: Scope
-    writes: tuple[tuple[str, int], ...]
+    writes: Writes
+    span: Span | None
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """How many elements of a mask are true, computed in a region."""
+
+    mask: Array
+    count: Index
+    scope: Scope
+    writes: Writes
 
 
 @dataclass(slots=True)
@@ -59,7 +74,8 @@ class Ledger:
     snapshots: dict[str, str] = field(default_factory=dict[str, str])  # copies that stand for a view of a container
     objects: list[Array] = field(default_factory=list[Array])  # those that are what they name, not a view of it
     views: set[str] = field(default_factory=set[str])  # REFs of views: never the very array that came in
-    chosen: dict[str, Chosen] = field(default_factory=dict[str, "Chosen"])  # arrays of the elements that a mask chose
+    chosen: dict[str, Chosen] = field(default_factory=dict[str, Chosen])  # arrays of the elements that a mask chose
+    counts: dict[str, Counted] = field(default_factory=dict[str, Counted])
     writes: dict[str, int] = field(default_factory=dict[str, int])  # how often the code so far writes a container
 
 

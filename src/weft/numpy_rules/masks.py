@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from weft.ir.dtypes import DType, ScalarType
 from weft.ir.exprs import Index, const
-from weft.ir.nodes import Reduce, Tasklet, full_view
+from weft.ir.nodes import Reduce, Tasklet
 from weft.numpy_rules.arrays import bool_expr, map_array, write_fresh
 from weft.numpy_rules.builder import Builder
+from weft.numpy_rules.choosing import counted, note_chosen
 from weft.numpy_rules.elementwise import cast
-from weft.numpy_rules.guards import Chosen
-from weft.numpy_rules.values import Array, Masked
+from weft.numpy_rules.values import Array
 from weft.numpy_rules.walking import Point, for_each_where
 from weft.support.abi import MAX_EXTENT
 
@@ -29,6 +29,10 @@ def mask_of(build: Builder, array: Array) -> Array:
 
 def count_true(build: Builder, mask: Array) -> Index:
     """How many elements of a mask are true."""
+    return counted(build, mask, lambda: _count(build, mask))
+
+
+def _count(build: Builder, mask: Array) -> Index:
     output = build.alloc((), DType.INT64, "count")
     build.emit(
         Reduce(
@@ -65,27 +69,8 @@ def elements_where(build: Builder, array: Array, mask: Array) -> Array:
         write_fresh(build, [(target.view.at((at,)), build.read(array.view, point, array.dtype))])
 
     for_each_where(build, mask.shape, lambda point: build.read(mask.view, point, DType.BOOL, "m"), take)
-    source = Masked(array, mask)
-    build.ledger.chosen[target.view.container] = Chosen(source, build.scope, _writes(build, target, source))
+    note_chosen(build, target, mask, lambda: array, (array.view.container,))
     return target
-
-
-def chosen_from(build: Builder, array: Array) -> Masked | None:
-    """What all elements of an array were chosen from by a mask, if that is still what it was.
-
-    Nothing of it was written since, on the only way from there to here: both are in one region.
-    """
-    name = array.view.container
-    found = build.ledger.chosen.get(name)
-    if found is None or found.scope is not build.scope or array.view != full_view(build.container(name)):
-        return None
-    return found.source if found.writes == _writes(build, array, found.source) else None
-
-
-def _writes(build: Builder, target: Array, source: Masked) -> tuple[tuple[str, int], ...]:
-    views = (target.view, source.array.view, source.mask.view)
-    reached = sorted({name for view in views for name in build.reaches(view.container)})
-    return tuple((name, build.ledger.writes.get(name, 0)) for name in reached)
 
 
 def put_where(build: Builder, array: Array, mask: Array, values: Array) -> None:

@@ -40,9 +40,9 @@ from weft.numpy_rules.arrays import (
     where_mask,
 )
 from weft.numpy_rules.builder import Builder
+from weft.numpy_rules.choosing import chosen_from
 from weft.numpy_rules.elementwise import broadcast_to, cast, map_elements, new_array, scalar_expr, store
 from weft.numpy_rules.indexing import drop_axis, insert_axis
-from weft.numpy_rules.masks import chosen_from
 from weft.numpy_rules.registry import numpy_rule
 from weft.numpy_rules.reshaping import flat_array
 from weft.numpy_rules.values import Array, Masked, Operand, Scalar

@@ -16,6 +16,7 @@ from typing import Any, Protocol
 from weft_bench.kernel import Inputs, Kernel
 
 ENTRY_POINTS = "weft.bench_frameworks"
+NUMPY_RESULTS = "NumPy's results"  # `math` of a framework that promises what NumPy gives
 
 
 class UnsupportedKernelError(Exception):
@@ -57,7 +58,8 @@ class Built:
     wait: Callable[[Any], Any] = _as_they_are
     unload: Callable[[Any], Any] = _as_they_are
     returns_outputs: bool = False
-    from_artefacts: bool = False  # nothing was compiled: an earlier run left it
+    # Nothing was compiled, an earlier run left it; asked after the first call where that is when a framework knows.
+    from_artefacts: bool | Callable[[], bool] = False
 
 
 class Framework(Protocol):
@@ -80,7 +82,7 @@ class Framework(Protocol):
 
     @property
     def math(self) -> str:
-        """What it may do to floating point: "NumPy's results", "fastmath"."""
+        """What it may do to floating point: `NUMPY_RESULTS`, "fastmath"."""
         ...
 
     @property

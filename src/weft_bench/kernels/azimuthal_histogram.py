@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft_bench.kernel import RETURN, Inputs, Kernel, Sizes
+from weft_bench.work import Work
 
 
 def azimuthal_histogram(data: NDArray[Any], radius: NDArray[Any], rings: int) -> NDArray[Any]:
@@ -41,6 +42,12 @@ def tolerance(sizes: Sizes) -> float:
     return 16.0 + 8.0 * sizes["points"] / max(sizes["rings"], 1)
 
 
+def work(sizes: Sizes, dtype: np.dtype[Any]) -> Work:
+    """Per point both extremes, both edges of its ring, its sum and its count; the means are float64."""
+    points, rings = sizes["points"], sizes["rings"]
+    return Work(bytes=2 * points * dtype.itemsize + 8 * rings, flops=6 * points + rings)
+
+
 KERNEL = Kernel(
     name="azimuthal_histogram",
     known_as="azimint_hist",
@@ -52,9 +59,11 @@ KERNEL = Kernel(
         "S": {"points": 300_000, "rings": 200},
         "M": {"points": 3_000_000, "rings": 1000},
         "L": {"points": 16_000_000, "rings": 1000},
+        "paper": {"points": 1_000_000, "rings": 1000},
     },
     make_inputs=make_inputs,
     dtypes=("float32", "float64"),
     outputs=(RETURN,),
     tolerance=tolerance,
+    work=work,
 )

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft_bench.kernel import RETURN, Inputs, Kernel, Sizes
+from weft_bench.work import Work
 
 
 def azimuthal_masks(data: NDArray[Any], radius: NDArray[Any], rings: int) -> NDArray[Any]:
@@ -44,6 +45,12 @@ def tolerance(sizes: Sizes) -> float:
     return 16.0 + 8.0 * sizes["points"] / max(sizes["rings"], 1)
 
 
+def work(sizes: Sizes, dtype: np.dtype[Any]) -> Work:
+    """Per point the maximum, both edges of its ring, its sum and its count: not once per ring."""
+    points, rings = sizes["points"], sizes["rings"]
+    return Work(bytes=(2 * points + rings) * dtype.itemsize, flops=5 * points + rings)
+
+
 KERNEL = Kernel(
     name="azimuthal_masks",
     known_as="azimint_naive",
@@ -55,9 +62,11 @@ KERNEL = Kernel(
         "S": {"points": 40_000, "rings": 200},
         "M": {"points": 200_000, "rings": 400},
         "L": {"points": 800_000, "rings": 800},
+        "paper": {"points": 1_000_000, "rings": 1000},
     },
     make_inputs=make_inputs,
     dtypes=("float32", "float64"),
     outputs=(RETURN,),
     tolerance=tolerance,
+    work=work,
 )

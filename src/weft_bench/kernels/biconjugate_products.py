@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft_bench.kernel import RETURN, Inputs, Kernel, Sizes
+from weft_bench.work import Work
 
 
 def biconjugate_products(A: NDArray[Any], p: NDArray[Any], r: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -34,6 +35,12 @@ def tolerance(sizes: Sizes) -> float:
     return 4.0 * (sizes["rows"] + sizes["columns"] + 2)
 
 
+def work(sizes: Sizes, dtype: np.dtype[Any]) -> Work:
+    """A multiplication and an addition per entry of A and product."""
+    rows, columns = sizes["rows"], sizes["columns"]
+    return Work(bytes=(rows * columns + 2 * (rows + columns)) * dtype.itemsize, flops=4 * rows * columns)
+
+
 KERNEL = Kernel(
     name="biconjugate_products",
     known_as="bicg",
@@ -45,9 +52,11 @@ KERNEL = Kernel(
         "S": {"rows": 3900, "columns": 4100},
         "M": {"rows": 10000, "columns": 10500},
         "L": {"rows": 16000, "columns": 17500},
+        "paper": {"rows": 22000, "columns": 18000},
     },
     make_inputs=make_inputs,
     dtypes=("float32", "float64"),
     outputs=(RETURN,),
     tolerance=tolerance,
+    work=work,
 )

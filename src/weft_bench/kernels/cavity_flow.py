@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft_bench.kernel import Inputs, Kernel, Sizes
+from weft_bench.work import Work
 
 
 def slope_x(a: NDArray[Any], dx: float) -> NDArray[Any]:
@@ -103,6 +104,15 @@ def make_inputs(sizes: Sizes, dtype: np.dtype[Any], rng: np.random.Generator) ->
     }
 
 
+def work(sizes: Sizes, dtype: np.dtype[Any]) -> Work:
+    """Per step and inner point 18 for slopes and source, 8 per sweep, 25 for each velocity; the edges left out."""
+    rows, columns = sizes["rows"], sizes["columns"]
+    points = (rows - 2) * (columns - 2)
+    return Work(
+        bytes=6 * rows * columns * dtype.itemsize, flops=sizes["steps"] * points * (18 + 8 * sizes["sweeps"] + 2 * 25)
+    )
+
+
 KERNEL = Kernel(
     name="cavity_flow",
     known_as="cavity_flow",
@@ -114,8 +124,10 @@ KERNEL = Kernel(
         "S": {"rows": 41, "columns": 43, "steps": 14, "sweeps": 30},
         "M": {"rows": 61, "columns": 65, "steps": 60, "sweeps": 50},
         "L": {"rows": 121, "columns": 125, "steps": 100, "sweeps": 100},
+        "paper": {"rows": 101, "columns": 101, "steps": 700, "sweeps": 50},
     },
     make_inputs=make_inputs,
     dtypes=("float32", "float64"),
     outputs=("u", "v", "p"),
+    work=work,
 )

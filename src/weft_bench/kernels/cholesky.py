@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft_bench.kernel import Inputs, Kernel, Sizes
+from weft_bench.work import Work
 
 
 def cholesky(A: NDArray[Any]) -> None:
@@ -44,6 +45,12 @@ def tolerance(sizes: Sizes) -> float:
     return 8.0 * (sizes["n"] + 2)
 
 
+def work(sizes: Sizes, dtype: np.dtype[Any]) -> Work:
+    """In row i 2 j + 1 for each j < i, 2 i + 1 on the diagonal; of A only the lower triangle, read and written."""
+    n = sizes["n"]
+    return Work(bytes=n * (n + 1) * dtype.itemsize, flops=n * (n - 1) * (2 * n - 1) // 6 + n * n)
+
+
 KERNEL = Kernel(
     name="cholesky",
     known_as="cholesky",
@@ -51,9 +58,15 @@ KERNEL = Kernel(
     title="Cholesky factorisation in loops",
     domain="Linear algebra",
     dwarf="Dense linear algebra",
-    presets={"S": {"n": 52}, "M": {"n": 112}, "L": {"n": 240}},
+    presets={
+        "S": {"n": 52},
+        "M": {"n": 112},
+        "L": {"n": 240},
+        "paper": {"n": 2000},
+    },
     make_inputs=make_inputs,
     dtypes=("float32", "float64"),
     outputs=("A",),
     tolerance=tolerance,
+    work=work,
 )

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft_bench.kernel import RETURN, Inputs, Kernel, Sizes
+from weft_bench.work import Work
 
 
 def clipping(
@@ -45,6 +46,12 @@ def make_inputs(sizes: Sizes, dtype: np.dtype[Any], rng: np.random.Generator) ->
     }
 
 
+def work(sizes: Sizes, dtype: np.dtype[Any]) -> Work:
+    """Per element two comparisons, two multiplications, two additions."""
+    elements = sizes["rows"] * sizes["columns"]
+    return Work(bytes=3 * elements * dtype.itemsize, flops=6 * elements)
+
+
 KERNEL = Kernel(
     name="clipping",
     known_as="compute",
@@ -56,8 +63,10 @@ KERNEL = Kernel(
         "S": {"rows": 1100, "columns": 1200},
         "M": {"rows": 3500, "columns": 3600},
         "L": {"rows": 9000, "columns": 9100},
+        "paper": {"rows": 12500, "columns": 12500},
     },
     make_inputs=make_inputs,
     dtypes=("int32", "int64", "float32", "float64"),
     outputs=(RETURN,),
+    work=work,
 )

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft_bench.kernel import RETURN, Inputs, Kernel, Sizes
+from weft_bench.work import Work
 
 
 def solve_at(point: Any, H: NDArray[Any], Y: NDArray[Any]) -> NDArray[Any]:
@@ -61,6 +62,14 @@ def tolerance(sizes: Sizes) -> float:
     return 64.0 * (sizes["n"] + sizes["terms"] + sizes["points"] + 8)
 
 
+def work(sizes: Sizes, dtype: np.dtype[Any]) -> Work:
+    """Per point the polynomial, n^3 / 3 to factorise, n^2 per probe, two moments; a complex pair `*`, `+` is 8."""
+    terms, n, probes, points = sizes["terms"], sizes["n"], sizes["probes"], sizes["points"]
+    arrays = terms * n * n + 3 * n * probes + 2 * points
+    flops = points * (8 * (terms - 1) * n * n + 8 * n**3 // 3 + 8 * n * n * probes + 16 * n * probes)
+    return Work(bytes=arrays * dtype.itemsize, flops=flops)
+
+
 KERNEL = Kernel(
     name="contour_integral",
     known_as="contour_integral",
@@ -72,9 +81,11 @@ KERNEL = Kernel(
         "S": {"terms": 3, "n": 70, "probes": 60, "points": 16},
         "M": {"terms": 3, "n": 180, "probes": 150, "points": 32},
         "L": {"terms": 3, "n": 420, "probes": 360, "points": 32},
+        "paper": {"terms": 3, "n": 500, "probes": 1000, "points": 32},
     },
     make_inputs=make_inputs,
     dtypes=("complex64", "complex128"),
     outputs=(RETURN,),
     tolerance=tolerance,
+    work=work,
 )

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft_bench.kernel import RETURN, Inputs, Kernel, Sizes
+from weft_bench.work import Work
 
 
 def convolution(x: NDArray[Any], weights: NDArray[Any], bias: NDArray[Any]) -> NDArray[Any]:
@@ -42,6 +43,15 @@ def tolerance(sizes: Sizes) -> float:
     return 4.0 * (sizes["size"] ** 2 * sizes["channels"] + 4)
 
 
+def work(sizes: Sizes, dtype: np.dtype[Any]) -> Work:
+    """Per number of the result a product and a sum for each place of the window; the bias is the last of the sums."""
+    batch, channels, filters, size = sizes["batch"], sizes["channels"], sizes["filters"], sizes["size"]
+    results = batch * (sizes["rows"] - size + 1) * (sizes["columns"] - size + 1) * filters
+    window = size * size * channels
+    arrays = batch * sizes["rows"] * sizes["columns"] * channels + window * filters + filters + results
+    return Work(bytes=arrays * dtype.itemsize, flops=2 * window * results)
+
+
 KERNEL = Kernel(
     name="convolution",
     known_as="conv2d_bias",
@@ -53,9 +63,11 @@ KERNEL = Kernel(
         "S": {"batch": 4, "rows": 28, "columns": 30, "channels": 3, "filters": 8, "size": 3},
         "M": {"batch": 8, "rows": 60, "columns": 62, "channels": 3, "filters": 16, "size": 5},
         "L": {"batch": 8, "rows": 92, "columns": 94, "channels": 6, "filters": 16, "size": 7},
+        "paper": {"batch": 8, "rows": 256, "columns": 256, "channels": 3, "filters": 16, "size": 20},
     },
     make_inputs=make_inputs,
     dtypes=("float32", "float64"),
     outputs=(RETURN,),
     tolerance=tolerance,
+    work=work,
 )

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft_bench.kernel import RETURN, Inputs, Kernel, Sizes
+from weft_bench.work import Work
 
 
 def correlation(data: NDArray[Any]) -> NDArray[Any]:
@@ -32,15 +33,27 @@ def correlation(data: NDArray[Any]) -> NDArray[Any]:
 
 
 def make_inputs(sizes: Sizes, dtype: np.dtype[Any], rng: np.random.Generator) -> Inputs:
-    """Variables that share a part of their noise, around different means."""
+    """Variables that share a part of their noise, around different means; one never moves off zero."""
     observations, variables = sizes["observations"], sizes["variables"]
     noise = rng.uniform(-1.0, 1.0, (observations, variables)) + rng.uniform(-0.5, 0.5, (observations, 1))
-    return {"data": (noise + rng.uniform(-1.0, 2.0, variables)).astype(dtype)}
+    data = noise + rng.uniform(-1.0, 2.0, variables)
+    data[:, variables // 2 : variables // 2 + 1] = 0.0
+    return {"data": data.astype(dtype)}
 
 
 def tolerance(sizes: Sizes) -> float:
     """Means, deviations and products: sums over the observations in any order."""
     return 16.0 * (sizes["observations"] + 8)
+
+
+def work(sizes: Sizes, dtype: np.dtype[Any]) -> Work:
+    """5 per number of the table for mean, deviation and score; a product of two columns for each pair, once."""
+    observations, variables = sizes["observations"], sizes["variables"]
+    pairs = variables * (variables - 1) // 2
+    return Work(
+        bytes=(observations * variables + variables * variables) * dtype.itemsize,
+        flops=5 * observations * variables + 2 * observations * pairs,
+    )
 
 
 KERNEL = Kernel(
@@ -54,9 +67,11 @@ KERNEL = Kernel(
         "S": {"observations": 450, "variables": 350},
         "M": {"observations": 1000, "variables": 700},
         "L": {"observations": 1900, "variables": 1400},
+        "paper": {"observations": 1400, "variables": 1200},
     },
     make_inputs=make_inputs,
     dtypes=("float32", "float64"),
     outputs=(RETURN,),
     tolerance=tolerance,
+    work=work,
 )

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft_bench.kernel import RETURN, Inputs, Kernel, Sizes
+from weft_bench.work import Work
 
 
 def covariance(data: NDArray[Any]) -> NDArray[Any]:
@@ -39,6 +40,16 @@ def tolerance(sizes: Sizes) -> float:
     return 16.0 * (sizes["observations"] + 8)
 
 
+def work(sizes: Sizes, dtype: np.dtype[Any]) -> Work:
+    """2 per number of the table for mean and centre; a product of two columns for each pair, once."""
+    observations, variables = sizes["observations"], sizes["variables"]
+    pairs = variables * (variables + 1) // 2
+    return Work(
+        bytes=(2 * observations * variables + variables * variables) * dtype.itemsize,
+        flops=2 * observations * variables + 2 * observations * pairs,
+    )
+
+
 KERNEL = Kernel(
     name="covariance",
     known_as="covariance",
@@ -50,9 +61,11 @@ KERNEL = Kernel(
         "S": {"observations": 450, "variables": 350},
         "M": {"observations": 1000, "variables": 700},
         "L": {"observations": 1900, "variables": 1400},
+        "paper": {"observations": 1400, "variables": 1200},
     },
     make_inputs=make_inputs,
     dtypes=("float32", "float64"),
     outputs=("data", RETURN),
     tolerance=tolerance,
+    work=work,
 )

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft_bench.kernel import RETURN, Inputs, Kernel, Sizes
+from weft_bench.work import Work
 
 
 def covariance_product(data: NDArray[Any]) -> NDArray[Any]:
@@ -33,6 +34,16 @@ def tolerance(sizes: Sizes) -> float:
     return 16.0 * (sizes["observations"] + 8)
 
 
+def work(sizes: Sizes, dtype: np.dtype[Any]) -> Work:
+    """2 per number of the table for mean and centre; a product of two columns for each pair, once (it is symmetric)."""
+    observations, variables = sizes["observations"], sizes["variables"]
+    pairs = variables * (variables + 1) // 2
+    return Work(
+        bytes=(observations * variables + variables * variables) * dtype.itemsize,
+        flops=2 * observations * variables + 2 * observations * pairs,
+    )
+
+
 KERNEL = Kernel(
     name="covariance_product",
     known_as="covariance2",
@@ -44,9 +55,11 @@ KERNEL = Kernel(
         "S": {"observations": 900, "variables": 500},
         "M": {"observations": 2200, "variables": 1400},
         "L": {"observations": 5000, "variables": 3200},
+        "paper": {"observations": 1400, "variables": 1200},  # the paper has one covariance: these are its sizes
     },
     make_inputs=make_inputs,
     dtypes=("float32", "float64"),
     outputs=(RETURN,),
     tolerance=tolerance,
+    work=work,
 )

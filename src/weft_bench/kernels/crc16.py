@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft_bench.kernel import RETURN, Inputs, Kernel, Sizes
+from weft_bench.work import Work
 
 
 def crc16(data: NDArray[Any], polynomial: int) -> int:
@@ -35,6 +36,11 @@ def make_inputs(sizes: Sizes, dtype: np.dtype[Any], rng: np.random.Generator) ->
     return {"data": rng.integers(0, 256, sizes["bytes"]).astype(dtype), "polynomial": 0x1021}
 
 
+def work(sizes: Sizes, dtype: np.dtype[Any]) -> Work:
+    """On integers: per byte an exclusive or, per bit a shift, a test and an exclusive or."""
+    return Work(bytes=sizes["bytes"] * dtype.itemsize, flops=(1 + 8 * 3) * sizes["bytes"])
+
+
 KERNEL = Kernel(
     name="crc16",
     known_as="crc16",
@@ -42,8 +48,14 @@ KERNEL = Kernel(
     title="16-bit cyclic redundancy check",
     domain="Communication",
     dwarf="Combinational logic",
-    presets={"S": {"bytes": 7_000}, "M": {"bytes": 70_000}, "L": {"bytes": 700_000}},
+    presets={
+        "S": {"bytes": 7_000},
+        "M": {"bytes": 70_000},
+        "L": {"bytes": 700_000},
+        "paper": {"bytes": 1_000_000},
+    },
     make_inputs=make_inputs,
     dtypes=("uint8",),
     outputs=(RETURN,),
+    work=work,
 )

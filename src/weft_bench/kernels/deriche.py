@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft_bench.kernel import RETURN, Inputs, Kernel, Sizes
+from weft_bench.work import Work
 
 
 def deriche(alpha: Any, image: NDArray[Any]) -> NDArray[Any]:
@@ -69,6 +70,12 @@ def tolerance(_sizes: Sizes) -> float:
     return 512.0
 
 
+def work(sizes: Sizes, dtype: np.dtype[Any]) -> Work:
+    """Per pixel and direction two recursions of 4 multiplications and 3 additions, and their sum."""
+    pixels = sizes["rows"] * sizes["columns"]
+    return Work(bytes=2 * pixels * dtype.itemsize, flops=2 * (7 + 7 + 1) * pixels)
+
+
 KERNEL = Kernel(
     name="deriche",
     known_as="deriche",
@@ -80,9 +87,11 @@ KERNEL = Kernel(
         "S": {"rows": 380, "columns": 400},
         "M": {"rows": 1100, "columns": 1200},
         "L": {"rows": 3200, "columns": 3400},
+        "paper": {"rows": 7680, "columns": 4320},
     },
     make_inputs=make_inputs,
     dtypes=("float32", "float64"),
     outputs=(RETURN,),
     tolerance=tolerance,
+    work=work,
 )

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft_bench.kernel import RETURN, Inputs, Kernel, Sizes
+from weft_bench.work import Work
 
 
 def durbin(r: NDArray[Any]) -> NDArray[Any]:
@@ -41,6 +42,12 @@ def tolerance(sizes: Sizes) -> float:
     return 8.0 * (sizes["n"] + 2)
 
 
+def work(sizes: Sizes, dtype: np.dtype[Any]) -> Work:
+    """At k a product and an update of k numbers, 2 k each, and 6 for the reflection and the error."""
+    n = sizes["n"]
+    return Work(bytes=2 * n * dtype.itemsize, flops=2 * n * (n - 1) + 6 * (n - 1))
+
+
 KERNEL = Kernel(
     name="durbin",
     known_as="durbin",
@@ -48,9 +55,15 @@ KERNEL = Kernel(
     title="Durbin's recursion",
     domain="Signal processing",
     dwarf="Dense linear algebra",
-    presets={"S": {"n": 1_600}, "M": {"n": 9_000}, "L": {"n": 28_000}},
+    presets={
+        "S": {"n": 1_600},
+        "M": {"n": 9_000},
+        "L": {"n": 28_000},
+        "paper": {"n": 16000},
+    },
     make_inputs=make_inputs,
     dtypes=("float32", "float64"),
     outputs=(RETURN,),
     tolerance=tolerance,
+    work=work,
 )

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft_bench.kernel import Inputs, Kernel, Sizes
+from weft_bench.work import Work
 
 
 def fdtd_2d(ex: NDArray[Any], ey: NDArray[Any], hz: NDArray[Any], source: NDArray[Any]) -> None:
@@ -41,6 +42,14 @@ def make_inputs(sizes: Sizes, dtype: np.dtype[Any], rng: np.random.Generator) ->
     }
 
 
+def work(sizes: Sizes, dtype: np.dtype[Any]) -> Work:
+    """Per step 3 for each point of `ex` and `ey` that moves, 5 for each of `hz`; three fields read and written."""
+    rows, columns, steps = sizes["rows"], sizes["columns"], sizes["steps"]
+    fields = rows * (columns + 1) + (rows + 1) * columns + rows * columns
+    flops = steps * (3 * rows * (columns - 1) + 3 * (rows - 1) * columns + 5 * rows * columns)
+    return Work(bytes=(2 * fields + steps) * dtype.itemsize, flops=flops)
+
+
 KERNEL = Kernel(
     name="fdtd_2d",
     known_as="fdtd_2d",
@@ -52,8 +61,10 @@ KERNEL = Kernel(
         "S": {"rows": 150, "columns": 160, "steps": 80},
         "M": {"rows": 320, "columns": 340, "steps": 140},
         "L": {"rows": 700, "columns": 720, "steps": 220},
+        "paper": {"rows": 1000, "columns": 1200, "steps": 500},
     },
     make_inputs=make_inputs,
     dtypes=("float32", "float64"),
     outputs=("ex", "ey", "hz"),
+    work=work,
 )

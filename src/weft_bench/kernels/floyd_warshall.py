@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft_bench.kernel import Inputs, Kernel, Sizes
+from weft_bench.work import Work
 
 
 def floyd_warshall(path: NDArray[Any]) -> None:
@@ -33,6 +34,12 @@ def make_inputs(sizes: Sizes, dtype: np.dtype[Any], rng: np.random.Generator) ->
     return {"path": lengths}
 
 
+def work(sizes: Sizes, dtype: np.dtype[Any]) -> Work:
+    """An addition and a minimum for every stop and pair."""
+    nodes = sizes["nodes"]
+    return Work(bytes=2 * nodes * nodes * dtype.itemsize, flops=2 * nodes**3)
+
+
 KERNEL = Kernel(
     name="floyd_warshall",
     known_as="floyd_warshall",
@@ -40,8 +47,14 @@ KERNEL = Kernel(
     title="Shortest paths between all pairs",
     domain="Graphs",
     dwarf="Graph traversal",
-    presets={"S": {"nodes": 180}, "M": {"nodes": 340}, "L": {"nodes": 640}},
+    presets={
+        "S": {"nodes": 180},
+        "M": {"nodes": 340},
+        "L": {"nodes": 640},
+        "paper": {"nodes": 2800},
+    },
     make_inputs=make_inputs,
     dtypes=("int32", "int64", "float32", "float64"),
     outputs=("path",),
+    work=work,
 )

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft_bench.kernel import RETURN, Inputs, Kernel, Sizes
+from weft_bench.work import Work
 
 
 def gram_schmidt(A: NDArray[Any]) -> NDArray[Any]:
@@ -43,6 +44,15 @@ def tolerance(sizes: Sizes) -> float:
     return 16.0 * (sizes["rows"] + sizes["columns"] + 2)
 
 
+def work(sizes: Sizes, dtype: np.dtype[Any]) -> Work:
+    """Per column its norm and the division, 3 per row; per pair of columns a product and an update, 4 per row."""
+    rows, columns = sizes["rows"], sizes["columns"]
+    return Work(
+        bytes=(2 * rows * columns + columns * columns) * dtype.itemsize,
+        flops=rows * (3 * columns + 4 * (columns * (columns - 1) // 2)),
+    )
+
+
 KERNEL = Kernel(
     name="gram_schmidt",
     known_as="gramschmidt",
@@ -50,9 +60,15 @@ KERNEL = Kernel(
     title="Gram-Schmidt orthonormalisation",
     domain="Linear algebra",
     dwarf="Dense linear algebra",
-    presets={"S": {"rows": 100, "columns": 80}, "M": {"rows": 240, "columns": 210}, "L": {"rows": 600, "columns": 500}},
+    presets={
+        "S": {"rows": 100, "columns": 80},
+        "M": {"rows": 240, "columns": 210},
+        "L": {"rows": 600, "columns": 500},
+        "paper": {"rows": 240, "columns": 200},
+    },
     make_inputs=make_inputs,
     dtypes=("float32", "float64"),
     outputs=("A", RETURN),
     tolerance=tolerance,
+    work=work,
 )

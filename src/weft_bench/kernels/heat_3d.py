@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft_bench.kernel import Inputs, Kernel, Sizes
+from weft_bench.work import Work
 
 
 def heat_3d(steps: int, number: float, A: NDArray[Any], B: NDArray[Any]) -> None:
@@ -44,6 +45,13 @@ def make_inputs(sizes: Sizes, dtype: np.dtype[Any], rng: np.random.Generator) ->
     }
 
 
+def work(sizes: Sizes, dtype: np.dtype[Any]) -> Work:
+    """Per inner point and step 3 for each axis, 4 to join them; the inside of B is written before it is read."""
+    depth, rows, columns = sizes["depth"], sizes["rows"], sizes["columns"]
+    inner = (depth - 2) * (rows - 2) * (columns - 2)
+    return Work(bytes=3 * depth * rows * columns * dtype.itemsize, flops=sizes["steps"] * 2 * 13 * inner)
+
+
 KERNEL = Kernel(
     name="heat_3d",
     known_as="heat_3d",
@@ -55,8 +63,10 @@ KERNEL = Kernel(
         "S": {"depth": 28, "rows": 30, "columns": 34, "steps": 16},
         "M": {"depth": 56, "rows": 60, "columns": 66, "steps": 22},
         "L": {"depth": 110, "rows": 120, "columns": 128, "steps": 11},
+        "paper": {"depth": 120, "rows": 120, "columns": 120, "steps": 500},
     },
     make_inputs=make_inputs,
     dtypes=("float32", "float64"),
     outputs=("A", "B"),
+    work=work,
 )

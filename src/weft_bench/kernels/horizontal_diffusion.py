@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft_bench.kernel import RETURN, Inputs, Kernel, Sizes
+from weft_bench.work import Work
 
 
 def horizontal_diffusion(field: NDArray[Any], strength: NDArray[Any]) -> NDArray[Any]:
@@ -31,12 +32,22 @@ def horizontal_diffusion(field: NDArray[Any], strength: NDArray[Any]) -> NDArray
 
 
 def make_inputs(sizes: Sizes, dtype: np.dtype[Any], rng: np.random.Generator) -> Inputs:
-    """A rough field: about half of the fluxes are stopped."""
+    """Hills under noise: between a third and two thirds of the fluxes are stopped."""
     width, length, levels = sizes["width"], sizes["length"], sizes["levels"]
+    hills = 9.0 * np.sin(0.3 * np.arange(width + 4))[:, None, None] + 7.0 * np.cos(0.4 * np.arange(length + 4))[:, None]
     return {
-        "field": rng.uniform(-1.0, 2.0, (width + 4, length + 4, levels)).astype(dtype),
+        "field": (hills + rng.uniform(-1.0, 2.0, (width + 4, length + 4, levels))).astype(dtype),
         "strength": rng.uniform(0.01, 0.05, (width, length, levels)).astype(dtype),
     }
+
+
+def work(sizes: Sizes, dtype: np.dtype[Any]) -> Work:
+    """5 for each Laplacian (none at the corners), 4 for each flux, 5 for each number of the result."""
+    width, length, levels = sizes["width"], sizes["length"], sizes["levels"]
+    fluxes = (width + 1) * length + width * (length + 1)
+    flops = levels * (5 * ((width + 2) * (length + 2) - 4) + 4 * fluxes + 5 * width * length)
+    arrays = levels * ((width + 4) * (length + 4) + 2 * width * length)
+    return Work(bytes=arrays * dtype.itemsize, flops=flops)
 
 
 KERNEL = Kernel(
@@ -50,8 +61,10 @@ KERNEL = Kernel(
         "S": {"width": 90, "length": 96, "levels": 60},
         "M": {"width": 170, "length": 180, "levels": 110},
         "L": {"width": 340, "length": 360, "levels": 200},
+        "paper": {"width": 256, "length": 256, "levels": 160},
     },
     make_inputs=make_inputs,
     dtypes=("float32", "float64"),
     outputs=(RETURN,),
+    work=work,
 )

@@ -16,12 +16,14 @@ pixels that do not overlap, for every channel (a last row or column that fills n
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from weft_bench.kernel import RETURN, Inputs, Kernel, Sizes
+from weft_bench.work import Work
 
 WINDOW, CLASSES = 5, 10
 WIDTHS = {"first": 6, "second": 16, "third": 120, "fourth": 84}
@@ -84,7 +86,7 @@ def after_convolutions(extent: int) -> int:
 
 
 def make_inputs(sizes: Sizes, dtype: np.dtype[Any], rng: np.random.Generator) -> Inputs:
-    """Images of any extent, and weights that keep the numbers near one."""
+    """Images that are not square, the last column of a pool left over, and weights that keep the numbers near one."""
     rows, columns = sizes["rows"], sizes["columns"]
     first, second, third, fourth = (sizes[name] for name in WIDTHS)
     flat = after_convolutions(rows) * after_convolutions(columns) * second
@@ -104,6 +106,23 @@ def tolerance(sizes: Sizes) -> float:
     return 16.0 * (WINDOW**2 * (1 + sizes["first"]) + flat + sizes["third"] + sizes["fourth"])
 
 
+def work(sizes: Sizes, dtype: np.dtype[Any]) -> Work:
+    """Two per weight and place it is used at, one per relu, three comparisons per block; biases count with the sums."""
+    batch, flops, values, channels = sizes["batch"], 0, sizes["batch"] * sizes["rows"] * sizes["columns"], 1
+    rows, columns = sizes["rows"], sizes["columns"]
+    for filters in (sizes["first"], sizes["second"]):
+        rows, columns, window = rows - WINDOW + 1, columns - WINDOW + 1, WINDOW * WINDOW * channels
+        flops += batch * rows * columns * filters * (2 * window + 1)
+        rows, columns, channels = rows // 2, columns // 2, filters
+        flops += batch * rows * columns * filters * 3
+        values += (window + 1) * filters
+    for before, after in pairwise((rows * columns * channels, sizes["third"], sizes["fourth"], CLASSES)):
+        flops += 2 * batch * before * after
+        values += (before + 1) * after
+    flops += batch * (sizes["third"] + sizes["fourth"])
+    return Work(bytes=(values + batch * CLASSES) * dtype.itemsize, flops=flops)
+
+
 KERNEL = Kernel(
     name="lenet",
     known_as="lenet",
@@ -112,12 +131,14 @@ KERNEL = Kernel(
     domain="Machine learning",
     dwarf="Dense linear algebra",
     presets={
-        "S": {"batch": 4, "rows": 28, "columns": 28, **WIDTHS},
-        "M": {"batch": 64, "rows": 28, "columns": 28, **WIDTHS},
-        "L": {"batch": 320, "rows": 32, "columns": 32, **WIDTHS},
+        "S": {"batch": 3, "rows": 28, "columns": 33, **WIDTHS},
+        "M": {"batch": 52, "rows": 28, "columns": 33, **WIDTHS},
+        "L": {"batch": 270, "rows": 32, "columns": 37, **WIDTHS},
+        "paper": {"batch": 16, "rows": 256, "columns": 256, **WIDTHS},
     },
     make_inputs=make_inputs,
     dtypes=("float32", "float64"),
     outputs=(RETURN,),
     tolerance=tolerance,
+    work=work,
 )

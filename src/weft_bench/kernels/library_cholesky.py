@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft_bench.kernel import RETURN, Inputs, Kernel, Sizes
+from weft_bench.work import Work
 
 
 def library_cholesky(A: NDArray[Any]) -> NDArray[Any]:
@@ -33,6 +34,12 @@ def tolerance(sizes: Sizes) -> float:
     return 8.0 * (sizes["n"] + 2)
 
 
+def work(sizes: Sizes, dtype: np.dtype[Any]) -> Work:
+    """In row i 2 j + 1 for each j < i, 2 i + 1 on the diagonal; the lower triangle is read, the whole of L written."""
+    n = sizes["n"]
+    return Work(bytes=(n * (n + 1) // 2 + n * n) * dtype.itemsize, flops=n * (n - 1) * (2 * n - 1) // 6 + n * n)
+
+
 KERNEL = Kernel(
     name="library_cholesky",
     known_as="cholesky2",
@@ -40,9 +47,15 @@ KERNEL = Kernel(
     title="Cholesky factorisation by the library",
     domain="Linear algebra",
     dwarf="Dense linear algebra",
-    presets={"S": {"n": 700}, "M": {"n": 1800}, "L": {"n": 4000}},
+    presets={
+        "S": {"n": 700},
+        "M": {"n": 1800},
+        "L": {"n": 4000},
+        "paper": {"n": 2000},
+    },
     make_inputs=make_inputs,
     dtypes=("float32", "float64"),
     outputs=(RETURN,),
     tolerance=tolerance,
+    work=work,
 )

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft_bench.kernel import Inputs, Kernel, Sizes
+from weft_bench.work import Work
 
 
 def lu(A: NDArray[Any]) -> None:
@@ -37,6 +38,12 @@ def tolerance(sizes: Sizes) -> float:
     return 8.0 * (sizes["n"] + 2)
 
 
+def work(sizes: Sizes, dtype: np.dtype[Any]) -> Work:
+    """In row i 2 j + 1 for each j < i and 2 i for the others, n - i of them."""
+    n = sizes["n"]
+    return Work(bytes=2 * n * n * dtype.itemsize, flops=n * n * (n - 1) - n * (n - 1) * (2 * n - 1) // 6)
+
+
 KERNEL = Kernel(
     name="lu",
     known_as="lu",
@@ -44,9 +51,15 @@ KERNEL = Kernel(
     title="LU factorisation with row products",
     domain="Linear algebra",
     dwarf="Dense linear algebra",
-    presets={"S": {"n": 80}, "M": {"n": 250}, "L": {"n": 600}},
+    presets={
+        "S": {"n": 80},
+        "M": {"n": 250},
+        "L": {"n": 600},
+        "paper": {"n": 2000},
+    },
     make_inputs=make_inputs,
     dtypes=("float32", "float64"),
     outputs=("A",),
     tolerance=tolerance,
+    work=work,
 )

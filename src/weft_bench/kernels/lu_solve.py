@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft_bench.kernel import RETURN, Inputs, Kernel, Sizes
+from weft_bench.work import Work
 
 
 def lu_solve(A: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
@@ -49,6 +50,13 @@ def tolerance(sizes: Sizes) -> float:
     return 16.0 * (sizes["n"] + 2)
 
 
+def work(sizes: Sizes, dtype: np.dtype[Any]) -> Work:
+    """In row i 2 j + 1 for each j < i and 2 i for the others, n - i of them; then two substitutions and a division."""
+    n = sizes["n"]
+    factors = n * n * (n - 1) - n * (n - 1) * (2 * n - 1) // 6
+    return Work(bytes=(2 * n * n + 2 * n) * dtype.itemsize, flops=factors + 2 * n * (n - 1) + n)
+
+
 KERNEL = Kernel(
     name="lu_solve",
     known_as="ludcmp",
@@ -56,9 +64,15 @@ KERNEL = Kernel(
     title="Linear system by LU factorisation",
     domain="Linear algebra",
     dwarf="Dense linear algebra",
-    presets={"S": {"n": 80}, "M": {"n": 200}, "L": {"n": 600}},
+    presets={
+        "S": {"n": 80},
+        "M": {"n": 200},
+        "L": {"n": 600},
+        "paper": {"n": 2000},
+    },
     make_inputs=make_inputs,
     dtypes=("float32", "float64"),
     outputs=("A", RETURN),
     tolerance=tolerance,
+    work=work,
 )

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft_bench.kernel import Inputs, Kernel, Sizes
+from weft_bench.work import Work
 
 
 def matrix_product(alpha: float, beta: float, A: NDArray[Any], B: NDArray[Any], C: NDArray[Any]) -> None:
@@ -36,6 +37,15 @@ def tolerance(sizes: Sizes) -> float:
     return 4.0 * (sizes["inner"] + 2)
 
 
+def work(sizes: Sizes, dtype: np.dtype[Any]) -> Work:
+    """Per number of C a sum of products, two factors and their sum."""
+    rows, inner, columns = sizes["rows"], sizes["inner"], sizes["columns"]
+    return Work(
+        bytes=(rows * inner + inner * columns + 2 * rows * columns) * dtype.itemsize,
+        flops=rows * columns * (2 * inner + 2),
+    )
+
+
 KERNEL = Kernel(
     name="matrix_product",
     known_as="gemm",
@@ -47,9 +57,11 @@ KERNEL = Kernel(
         "S": {"rows": 600, "inner": 640, "columns": 620},
         "M": {"rows": 1400, "inner": 1500, "columns": 1450},
         "L": {"rows": 3100, "inner": 3300, "columns": 3200},
+        "paper": {"rows": 2000, "inner": 2600, "columns": 2300},
     },
     make_inputs=make_inputs,
     dtypes=("float32", "float64"),
     outputs=("C",),
     tolerance=tolerance,
+    work=work,
 )

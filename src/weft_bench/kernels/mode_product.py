@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft_bench.kernel import Inputs, Kernel, Sizes
+from weft_bench.work import Work
 
 
 def mode_product(A: NDArray[Any], M: NDArray[Any]) -> None:
@@ -33,6 +34,12 @@ def tolerance(sizes: Sizes) -> float:
     return 4.0 * (sizes["basis"] + 2)
 
 
+def work(sizes: Sizes, dtype: np.dtype[Any]) -> Work:
+    """Per number of A a sum of products over the basis."""
+    basis, fibres = sizes["basis"], sizes["slabs"] * sizes["rows"]
+    return Work(bytes=(2 * fibres * basis + basis * basis) * dtype.itemsize, flops=fibres * basis * (2 * basis - 1))
+
+
 KERNEL = Kernel(
     name="mode_product",
     known_as="doitgen",
@@ -44,9 +51,11 @@ KERNEL = Kernel(
         "S": {"slabs": 60, "rows": 70, "basis": 180},
         "M": {"slabs": 130, "rows": 140, "basis": 330},
         "L": {"slabs": 250, "rows": 270, "basis": 620},
+        "paper": {"slabs": 220, "rows": 250, "basis": 270},
     },
     make_inputs=make_inputs,
     dtypes=("float32", "float64"),
     outputs=("A",),
     tolerance=tolerance,
+    work=work,
 )

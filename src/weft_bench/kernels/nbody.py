@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft_bench.kernel import RETURN, Inputs, Kernel, Sizes
+from weft_bench.work import Work
 
 
 def find_acceleration(position: NDArray[Any], mass: NDArray[Any], gravity: float, softening: float) -> NDArray[Any]:
@@ -61,6 +62,13 @@ def tolerance(sizes: Sizes) -> float:
     return 16.0 * (sizes["bodies"] + 8) * (sizes["steps"] + 1)
 
 
+def work(sizes: Sizes, dtype: np.dtype[Any]) -> Work:
+    """19 per pair in both orders (3 differences, 6 for the distance, a power, 9 for the pull); 18 per body and step."""
+    bodies, steps = sizes["bodies"], sizes["steps"]
+    flops = (steps + 1) * 19 * bodies * bodies + steps * 18 * bodies + 9 * bodies
+    return Work(bytes=(1 + 2 * 6) * bodies * dtype.itemsize, flops=flops)
+
+
 KERNEL = Kernel(
     name="nbody",
     known_as="nbody",
@@ -72,9 +80,11 @@ KERNEL = Kernel(
         "S": {"bodies": 100, "steps": 50},
         "M": {"bodies": 200, "steps": 150},
         "L": {"bodies": 400, "steps": 350},
+        "paper": {"bodies": 100, "steps": 1000},
     },
     make_inputs=make_inputs,
     dtypes=("float32", "float64"),
     outputs=("position", "velocity", RETURN),
     tolerance=tolerance,
+    work=work,
 )

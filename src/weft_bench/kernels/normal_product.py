@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft_bench.kernel import RETURN, Inputs, Kernel, Sizes
+from weft_bench.work import Work
 
 
 def normal_product(A: NDArray[Any], x: NDArray[Any]) -> NDArray[Any]:
@@ -33,6 +34,12 @@ def tolerance(sizes: Sizes) -> float:
     return 8.0 * (sizes["rows"] + sizes["columns"] + 2)
 
 
+def work(sizes: Sizes, dtype: np.dtype[Any]) -> Work:
+    """A multiplication and an addition per entry of A and product; A once, though two products follow each other."""
+    rows, columns = sizes["rows"], sizes["columns"]
+    return Work(bytes=(rows * columns + 2 * columns) * dtype.itemsize, flops=4 * rows * columns)
+
+
 KERNEL = Kernel(
     name="normal_product",
     known_as="atax",
@@ -44,9 +51,11 @@ KERNEL = Kernel(
         "S": {"rows": 4200, "columns": 3800},
         "M": {"rows": 12000, "columns": 9000},
         "L": {"rows": 19000, "columns": 15000},
+        "paper": {"rows": 18000, "columns": 22000},
     },
     make_inputs=make_inputs,
     dtypes=("float32", "float64"),
     outputs=(RETURN,),
     tolerance=tolerance,
+    work=work,
 )

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft_bench.kernel import Inputs, Kernel, Sizes
+from weft_bench.work import Work
 
 
 def nussinov(strand: NDArray[Any], table: NDArray[Any]) -> None:
@@ -38,6 +39,13 @@ def make_inputs(sizes: Sizes, dtype: np.dtype[Any], rng: np.random.Generator) ->
     return {"strand": rng.integers(0, 4, bases).astype(dtype), "table": np.zeros((bases, bases), dtype)}
 
 
+def work(sizes: Sizes, dtype: np.dtype[Any]) -> Work:
+    """On integers: per section 5 for its ends and 2 for each split; the table is written above the diagonal."""
+    n = sizes["bases"]
+    sections, splits = n * (n - 1) // 2, n * (n - 1) * (n - 2) // 6
+    return Work(bytes=(n + sections) * dtype.itemsize, flops=5 * sections + 2 * splits)
+
+
 KERNEL = Kernel(
     name="nussinov",
     known_as="nussinov",
@@ -45,8 +53,14 @@ KERNEL = Kernel(
     title="RNA folding",
     domain="Bioinformatics",
     dwarf="Dynamic programming",
-    presets={"S": {"bases": 44}, "M": {"bases": 92}, "L": {"bases": 200}},
+    presets={
+        "S": {"bases": 44},
+        "M": {"bases": 92},
+        "L": {"bases": 200},
+        "paper": {"bases": 500},
+    },
     make_inputs=make_inputs,
     dtypes=("int32", "int64"),
     outputs=("table",),
+    work=work,
 )

@@ -15,6 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft_bench.kernel import RETURN, Inputs, Kernel, Sizes
+from weft_bench.work import Work
+
+LEVEL = 800.0  # e^710 is infinite in float64
 
 
 def perceptron(
@@ -35,18 +38,29 @@ def perceptron(
 
 
 def make_inputs(sizes: Sizes, dtype: np.dtype[Any], rng: np.random.Generator) -> Inputs:
-    """Layers of four different widths; weights that keep the scores near one."""
+    """Layers of four different widths; scores whose exponentials would overflow, but for a class that is never met."""
     widths = [sizes[name] for name in ("features", "first", "second", "classes")]
     inputs: Inputs = {"x": rng.uniform(-1.0, 1.0, (sizes["batch"], widths[0])).astype(dtype)}
     for layer, (before, after) in enumerate(pairwise(widths), start=1):
         inputs[f"w{layer}"] = (rng.normal(0.0, 1.4, (before, after)) / np.sqrt(max(before, 1))).astype(dtype)
         inputs[f"b{layer}"] = rng.uniform(-0.2, 0.3, after).astype(dtype)
+    inputs["b3"] += dtype.type(LEVEL)
+    inputs["b3"][:1] -= dtype.type(3.0 * LEVEL)
     return inputs
 
 
 def tolerance(sizes: Sizes) -> float:
-    """The sums of all layers in any order, on both sides; exponentials within 4 ulp."""
-    return 16.0 * (sizes["features"] + sizes["first"] + sizes["second"] + sizes["classes"] + 8)
+    """The sums of all layers in any order, on both sides; exponentials within 4 ulp, of scores rounded at LEVEL."""
+    return 4.0 * LEVEL + 16.0 * (sizes["features"] + sizes["first"] + sizes["second"] + sizes["classes"] + 8)
+
+
+def work(sizes: Sizes, dtype: np.dtype[Any]) -> Work:
+    """Two per weight and row of the batch, one per relu, 5 per class for the softmax."""
+    widths = [sizes[name] for name in ("features", "first", "second", "classes")]
+    weights = sum(before * after for before, after in pairwise(widths))
+    arrays = sizes["batch"] * (widths[0] + widths[3]) + weights + sum(widths[1:])
+    flops = sizes["batch"] * (2 * weights + widths[1] + widths[2] + 5 * widths[3])
+    return Work(bytes=arrays * dtype.itemsize, flops=flops)
 
 
 KERNEL = Kernel(
@@ -60,9 +74,11 @@ KERNEL = Kernel(
         "S": {"batch": 450, "features": 500, "first": 600, "second": 400, "classes": 100},
         "M": {"batch": 1300, "features": 1200, "first": 1400, "second": 1000, "classes": 300},
         "L": {"batch": 3200, "features": 2600, "first": 3000, "second": 2200, "classes": 700},
+        "paper": {"batch": 8, "features": 3, "first": 30000, "second": 10000, "classes": 1000},
     },
     make_inputs=make_inputs,
     dtypes=("float32", "float64"),
     outputs=(RETURN,),
     tolerance=tolerance,
+    work=work,
 )

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft_bench.kernel import RETURN, Inputs, Kernel, Sizes
+from weft_bench.work import Work
 
 
 def rank_two_update(  # noqa: PLR0913, PLR0917 - the letters of the formulas
@@ -54,6 +55,15 @@ def tolerance(sizes: Sizes) -> float:
     return 8.0 * (sizes["rows"] + sizes["columns"] + 2)
 
 
+def work(sizes: Sizes, dtype: np.dtype[Any]) -> Work:
+    """Per entry of A 4 for the update and 2 for each product; A is read once and written once."""
+    rows, columns = sizes["rows"], sizes["columns"]
+    return Work(
+        bytes=(2 * rows * columns + 4 * (rows + columns)) * dtype.itemsize,
+        flops=8 * rows * columns + 2 * columns + rows,
+    )
+
+
 KERNEL = Kernel(
     name="rank_two_update",
     known_as="gemver",
@@ -65,9 +75,11 @@ KERNEL = Kernel(
         "S": {"rows": 1300, "columns": 1400},
         "M": {"rows": 3600, "columns": 3900},
         "L": {"rows": 11000, "columns": 12000},
+        "paper": {"rows": 8000, "columns": 8000},
     },
     make_inputs=make_inputs,
     dtypes=("float32", "float64"),
     outputs=("A", RETURN),
     tolerance=tolerance,
+    work=work,
 )

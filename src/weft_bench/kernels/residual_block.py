@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft_bench.kernel import RETURN, Inputs, Kernel, Sizes
+from weft_bench.work import Work
 
 
 def relu(x: NDArray[Any]) -> NDArray[Any]:
@@ -67,6 +68,17 @@ def tolerance(sizes: Sizes) -> float:
     return 16.0 * (sizes["channels"] + 10 * sizes["inner"] + np.sqrt(pixels) + 8)
 
 
+def work(sizes: Sizes, dtype: np.dtype[Any]) -> Work:
+    """Two per weight and pixel (the border's zeros too), 5 per number normalised, one per relu and short cut."""
+    channels, inner = sizes["channels"], sizes["inner"]
+    pixels = sizes["batch"] * sizes["rows"] * sizes["columns"]
+    weights = 2 * channels * inner + 9 * inner * inner
+    return Work(
+        bytes=(2 * pixels * channels + weights) * dtype.itemsize,
+        flops=pixels * (2 * weights + 2 * 6 * inner + 7 * channels),
+    )
+
+
 KERNEL = Kernel(
     name="residual_block",
     known_as="resnet",
@@ -78,9 +90,11 @@ KERNEL = Kernel(
         "S": {"batch": 4, "rows": 28, "columns": 30, "channels": 64, "inner": 16},
         "M": {"batch": 8, "rows": 40, "columns": 42, "channels": 128, "inner": 32},
         "L": {"batch": 8, "rows": 56, "columns": 58, "channels": 256, "inner": 64},
+        "paper": {"batch": 8, "rows": 56, "columns": 56, "channels": 256, "inner": 64},
     },
     make_inputs=make_inputs,
     dtypes=("float32", "float64"),
     outputs=(RETURN,),
     tolerance=tolerance,
+    work=work,
 )

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft_bench.kernel import Inputs, Kernel, Sizes
+from weft_bench.work import Work
 
 
 def seidel_2d(steps: int, u: NDArray[Any], source: NDArray[Any]) -> None:
@@ -35,6 +36,12 @@ def make_inputs(sizes: Sizes, dtype: np.dtype[Any], rng: np.random.Generator) ->
     }
 
 
+def work(sizes: Sizes, dtype: np.dtype[Any]) -> Work:
+    """Per inner point and sweep four sums and a product."""
+    rows, columns = sizes["rows"], sizes["columns"]
+    return Work(bytes=3 * rows * columns * dtype.itemsize, flops=sizes["steps"] * 5 * (rows - 2) * (columns - 2))
+
+
 KERNEL = Kernel(
     name="seidel_2d",
     known_as="seidel_2d",
@@ -46,8 +53,10 @@ KERNEL = Kernel(
         "S": {"rows": 60, "columns": 70, "steps": 6},
         "M": {"rows": 130, "columns": 150, "steps": 14},
         "L": {"rows": 280, "columns": 320, "steps": 30},
+        "paper": {"rows": 400, "columns": 400, "steps": 100},
     },
     make_inputs=make_inputs,
     dtypes=("float32", "float64"),
     outputs=("u",),
+    work=work,
 )

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft_bench.kernel import RETURN, Inputs, Kernel, Sizes
+from weft_bench.work import Work
 
 
 def self_energies(G: NDArray[Any], D: NDArray[Any], H: NDArray[Any], near: NDArray[Any]) -> NDArray[Any]:
@@ -61,6 +62,15 @@ def tolerance(sizes: Sizes) -> float:
     return 16.0 * (sizes["orbitals"] + 4)
 
 
+def work(sizes: Sizes, dtype: np.dtype[Any]) -> Work:
+    """Per term 3 products G H, the 9 sums of D H over j, and 3 products of both; a complex pair `*`, `+` is 8."""
+    momenta, energies, phonons, frequencies = (sizes[n] for n in ("momenta", "energies", "phonons", "frequencies"))
+    square, bonds = sizes["orbitals"] ** 2, sizes["atoms"] * sizes["neighbours"]
+    terms = momenta * phonons * sum(min(frequencies, e + 1) for e in range(energies)) * bonds
+    arrays = 2 * momenta * energies * sizes["atoms"] * square + phonons * frequencies * bonds * 9 + bonds * 3 * square
+    return Work(bytes=arrays * dtype.itemsize + 8 * bonds, flops=terms * 8 * (6 * sizes["orbitals"] + 9) * square)
+
+
 KERNEL = Kernel(
     name="self_energies",
     known_as="scattering_self_energies",
@@ -70,17 +80,21 @@ KERNEL = Kernel(
     dwarf="Dense linear algebra",
     presets={
         "S": {
-            "momenta": 2, "energies": 4, "phonons": 2, "frequencies": 2, "atoms": 4, "neighbours": 2, "orbitals": 3,
+            "momenta": 3, "energies": 4, "phonons": 2, "frequencies": 3, "atoms": 5, "neighbours": 2, "orbitals": 3,
         },
         "M": {
-            "momenta": 3, "energies": 6, "phonons": 3, "frequencies": 3, "atoms": 6, "neighbours": 3, "orbitals": 4,
+            "momenta": 3, "energies": 6, "phonons": 2, "frequencies": 4, "atoms": 7, "neighbours": 3, "orbitals": 4,
         },
         "L": {
-            "momenta": 4, "energies": 10, "phonons": 4, "frequencies": 4, "atoms": 12, "neighbours": 4, "orbitals": 4,
+            "momenta": 4, "energies": 10, "phonons": 3, "frequencies": 5, "atoms": 12, "neighbours": 4, "orbitals": 4,
+        },
+        "paper": {  # its phonons have as many momenta as the electrons
+            "momenta": 4, "energies": 10, "phonons": 4, "frequencies": 3, "atoms": 20, "neighbours": 4, "orbitals": 4,
         },
     },
     make_inputs=make_inputs,
     dtypes=("complex64", "complex128"),
     outputs=(RETURN,),
     tolerance=tolerance,
+    work=work,
 )  # fmt: skip

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft_bench.kernel import RETURN, Inputs, Kernel, Sizes
+from weft_bench.work import Work
 
 
 def sparse_product(starts: NDArray[Any], columns: NDArray[Any], values: NDArray[Any], x: NDArray[Any]) -> NDArray[Any]:
@@ -45,6 +46,13 @@ def tolerance(sizes: Sizes) -> float:
     return 4.0 * (2 * sizes["entries"] + 2)
 
 
+def work(sizes: Sizes, dtype: np.dtype[Any]) -> Work:
+    """A product and a sum per entry, of which there are rows times `entries` on average; indices are int64."""
+    rows, entries = sizes["rows"], sizes["rows"] * sizes["entries"]
+    indices = 8 * (rows + 1 + entries)
+    return Work(bytes=indices + (entries + sizes["columns"] + rows) * dtype.itemsize, flops=2 * entries)
+
+
 KERNEL = Kernel(
     name="sparse_product",
     known_as="spmv",
@@ -56,9 +64,11 @@ KERNEL = Kernel(
         "S": {"rows": 3500, "columns": 3000, "entries": 10},
         "M": {"rows": 35_000, "columns": 30_000, "entries": 10},
         "L": {"rows": 350_000, "columns": 300_000, "entries": 12},
+        "paper": {"rows": 131_072, "columns": 131_072, "entries": 2},
     },
     make_inputs=make_inputs,
     dtypes=("float32", "float64"),
     outputs=(RETURN,),
     tolerance=tolerance,
+    work=work,
 )

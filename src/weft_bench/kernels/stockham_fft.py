@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft_bench.kernel import RETURN, Inputs, Kernel, Sizes
+from weft_bench.work import Work
 
 
 def roots(rows: int, columns: int, period: int, dtype: Any) -> NDArray[Any]:
@@ -61,6 +62,13 @@ def tolerance(sizes: Sizes) -> float:
     return 16.0 * (count_stages(sizes["points"], 4) + 2)
 
 
+def work(sizes: Sizes, dtype: np.dtype[Any]) -> Work:
+    """The usual 5 N log2(N) of a complex transform; the roots are not counted."""
+    stages = count_stages(sizes["points"], 4)
+    points = int(4**stages)
+    return Work(bytes=2 * points * dtype.itemsize, flops=5 * points * 2 * stages)
+
+
 KERNEL = Kernel(
     name="stockham_fft",
     known_as="stockham_fft",
@@ -68,9 +76,15 @@ KERNEL = Kernel(
     title="Fourier transform after Stockham",
     domain="Signal processing",
     dwarf="Spectral methods",
-    presets={"S": {"points": 4**8}, "M": {"points": 4**9}, "L": {"points": 4**11}},
+    presets={
+        "S": {"points": 4**8},
+        "M": {"points": 4**10},
+        "L": {"points": 4**11},
+        "paper": {"points": 4**10},
+    },
     make_inputs=make_inputs,
     dtypes=("complex64", "complex128"),
     outputs=(RETURN,),
     tolerance=tolerance,
+    work=work,
 )

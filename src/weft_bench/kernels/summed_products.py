@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft_bench.kernel import RETURN, Inputs, Kernel, Sizes
+from weft_bench.work import Work
 
 
 def summed_products(alpha: float, beta: float, A: NDArray[Any], B: NDArray[Any], x: NDArray[Any]) -> NDArray[Any]:
@@ -36,6 +37,12 @@ def tolerance(sizes: Sizes) -> float:
     return 16.0 * (sizes["columns"] + 2)
 
 
+def work(sizes: Sizes, dtype: np.dtype[Any]) -> Work:
+    """A multiplication and an addition per entry of both matrices, and the weights."""
+    rows, columns = sizes["rows"], sizes["columns"]
+    return Work(bytes=(2 * rows * columns + columns + rows) * dtype.itemsize, flops=4 * rows * columns + rows)
+
+
 KERNEL = Kernel(
     name="summed_products",
     known_as="gesummv",
@@ -47,9 +54,11 @@ KERNEL = Kernel(
         "S": {"rows": 4200, "columns": 3900},
         "M": {"rows": 10000, "columns": 10500},
         "L": {"rows": 13000, "columns": 13500},
+        "paper": {"rows": 11200, "columns": 11200},
     },
     make_inputs=make_inputs,
     dtypes=("float32", "float64"),
     outputs=(RETURN,),
     tolerance=tolerance,
+    work=work,
 )

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft_bench.kernel import Inputs, Kernel, Sizes
+from weft_bench.work import Work
 
 
 def symmetric_product(alpha: float, beta: float, A: NDArray[Any], B: NDArray[Any], C: NDArray[Any]) -> None:
@@ -42,6 +43,14 @@ def tolerance(sizes: Sizes) -> float:
     return 8.0 * (sizes["rows"] + 2)
 
 
+def work(sizes: Sizes, dtype: np.dtype[Any]) -> Work:
+    """Per number of C a sum of products, two factors and their sum; of A the lower triangle."""
+    rows, columns = sizes["rows"], sizes["columns"]
+    return Work(
+        bytes=(rows * (rows + 1) // 2 + 3 * rows * columns) * dtype.itemsize, flops=rows * columns * (2 * rows + 2)
+    )
+
+
 KERNEL = Kernel(
     name="symmetric_product",
     known_as="symm",
@@ -49,9 +58,15 @@ KERNEL = Kernel(
     title="Product with a symmetric matrix",
     domain="Linear algebra",
     dwarf="Dense linear algebra",
-    presets={"S": {"rows": 38, "columns": 44}, "M": {"rows": 130, "columns": 150}, "L": {"rows": 360, "columns": 400}},
+    presets={
+        "S": {"rows": 38, "columns": 44},
+        "M": {"rows": 130, "columns": 150},
+        "L": {"rows": 360, "columns": 400},
+        "paper": {"rows": 1000, "columns": 1200},
+    },
     make_inputs=make_inputs,
     dtypes=("float32", "float64"),
     outputs=("C",),
     tolerance=tolerance,
+    work=work,
 )

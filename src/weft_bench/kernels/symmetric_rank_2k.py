@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft_bench.kernel import Inputs, Kernel, Sizes
+from weft_bench.work import Work
 
 
 def symmetric_rank_2k(alpha: float, beta: float, A: NDArray[Any], B: NDArray[Any], C: NDArray[Any]) -> None:
@@ -36,6 +37,13 @@ def make_inputs(sizes: Sizes, dtype: np.dtype[Any], rng: np.random.Generator) ->
     }
 
 
+def work(sizes: Sizes, dtype: np.dtype[Any]) -> Work:
+    """Per number of the lower triangle two sums of products, two factors and their sum."""
+    rows, inner = sizes["rows"], sizes["inner"]
+    triangle = rows * (rows + 1) // 2
+    return Work(bytes=(2 * rows * inner + 2 * triangle) * dtype.itemsize, flops=triangle * (4 * inner + 2))
+
+
 KERNEL = Kernel(
     name="symmetric_rank_2k",
     known_as="syr2k",
@@ -47,8 +55,10 @@ KERNEL = Kernel(
         "S": {"rows": 55, "inner": 45},
         "M": {"rows": 160, "inner": 140},
         "L": {"rows": 480, "inner": 400},
+        "paper": {"rows": 1200, "inner": 1000},
     },
     make_inputs=make_inputs,
     dtypes=("float32", "float64"),
     outputs=("C",),
+    work=work,
 )

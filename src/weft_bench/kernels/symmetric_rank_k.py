@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft_bench.kernel import Inputs, Kernel, Sizes
+from weft_bench.work import Work
 
 
 def symmetric_rank_k(alpha: float, beta: float, A: NDArray[Any], C: NDArray[Any]) -> None:
@@ -34,6 +35,13 @@ def make_inputs(sizes: Sizes, dtype: np.dtype[Any], rng: np.random.Generator) ->
     }
 
 
+def work(sizes: Sizes, dtype: np.dtype[Any]) -> Work:
+    """Per number of the lower triangle a sum of products, two factors and their sum."""
+    rows, inner = sizes["rows"], sizes["inner"]
+    triangle = rows * (rows + 1) // 2
+    return Work(bytes=(rows * inner + 2 * triangle) * dtype.itemsize, flops=triangle * (2 * inner + 2))
+
+
 KERNEL = Kernel(
     name="symmetric_rank_k",
     known_as="syrk",
@@ -45,8 +53,10 @@ KERNEL = Kernel(
         "S": {"rows": 75, "inner": 60},
         "M": {"rows": 230, "inner": 190},
         "L": {"rows": 650, "inner": 550},
+        "paper": {"rows": 1200, "inner": 1000},
     },
     make_inputs=make_inputs,
     dtypes=("float32", "float64"),
     outputs=("C",),
+    work=work,
 )

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft_bench.kernel import RETURN, Inputs, Kernel, Sizes
+from weft_bench.work import Work
 
 
 def trace_shift(a: NDArray[Any]) -> NDArray[Any]:
@@ -32,6 +33,12 @@ def tolerance(sizes: Sizes) -> float:
     return 4.0 * (sizes["n"] + 8)
 
 
+def work(sizes: Sizes, dtype: np.dtype[Any]) -> Work:
+    """A tangent and an addition per number of the diagonal, an addition per number of the matrix."""
+    n = sizes["n"]
+    return Work(bytes=2 * n * n * dtype.itemsize, flops=2 * n + n * n)
+
+
 KERNEL = Kernel(
     name="trace_shift",
     known_as="go_fast",
@@ -39,9 +46,15 @@ KERNEL = Kernel(
     title="Shift by a trace",
     domain="Linear algebra",
     dwarf="Dense linear algebra",
-    presets={"S": {"n": 2200}, "M": {"n": 6000}, "L": {"n": 14_000}},
+    presets={
+        "S": {"n": 2200},
+        "M": {"n": 6000},
+        "L": {"n": 14_000},
+        "paper": {"n": 12500},
+    },
     make_inputs=make_inputs,
     dtypes=("float32", "float64"),
     outputs=(RETURN,),
     tolerance=tolerance,
+    work=work,
 )

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft_bench.kernel import Inputs, Kernel, Sizes
+from weft_bench.work import Work
 
 
 def transposed_products(A: NDArray[Any], x: NDArray[Any], y: NDArray[Any], u: NDArray[Any], v: NDArray[Any]) -> None:
@@ -37,6 +38,12 @@ def tolerance(sizes: Sizes) -> float:
     return 4.0 * (sizes["rows"] + sizes["columns"] + 2)
 
 
+def work(sizes: Sizes, dtype: np.dtype[Any]) -> Work:
+    """A multiplication and an addition per entry of A and product."""
+    rows, columns = sizes["rows"], sizes["columns"]
+    return Work(bytes=(rows * columns + 3 * (rows + columns)) * dtype.itemsize, flops=4 * rows * columns)
+
+
 KERNEL = Kernel(
     name="transposed_products",
     known_as="mvt",
@@ -48,9 +55,11 @@ KERNEL = Kernel(
         "S": {"rows": 4000, "columns": 4200},
         "M": {"rows": 10500, "columns": 10000},
         "L": {"rows": 17000, "columns": 16500},
+        "paper": {"rows": 16000, "columns": 16000},
     },
     make_inputs=make_inputs,
     dtypes=("float32", "float64"),
     outputs=("x", "u"),
     tolerance=tolerance,
+    work=work,
 )

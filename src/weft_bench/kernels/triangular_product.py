@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft_bench.kernel import Inputs, Kernel, Sizes
+from weft_bench.work import Work
 
 
 def triangular_product(alpha: float, A: NDArray[Any], B: NDArray[Any]) -> None:
@@ -38,6 +39,12 @@ def tolerance(sizes: Sizes) -> float:
     return 8.0 * (sizes["rows"] + 2)
 
 
+def work(sizes: Sizes, dtype: np.dtype[Any]) -> Work:
+    """In row i 2 (rows - 1 - i) + 1 per number of B; of A what is below the diagonal."""
+    rows, columns = sizes["rows"], sizes["columns"]
+    return Work(bytes=(rows * (rows - 1) // 2 + 2 * rows * columns) * dtype.itemsize, flops=rows * rows * columns)
+
+
 KERNEL = Kernel(
     name="triangular_product",
     known_as="trmm",
@@ -49,9 +56,11 @@ KERNEL = Kernel(
         "S": {"rows": 75, "columns": 90},
         "M": {"rows": 230, "columns": 280},
         "L": {"rows": 700, "columns": 800},
+        "paper": {"rows": 1000, "columns": 1200},
     },
     make_inputs=make_inputs,
     dtypes=("float32", "float64"),
     outputs=("B",),
     tolerance=tolerance,
+    work=work,
 )

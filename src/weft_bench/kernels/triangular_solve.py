@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft_bench.kernel import Inputs, Kernel, Sizes
+from weft_bench.work import Work
 
 
 def triangular_solve(L: NDArray[Any], B: NDArray[Any], X: NDArray[Any]) -> None:
@@ -37,6 +38,12 @@ def tolerance(sizes: Sizes) -> float:
     return 8.0 * (sizes["n"] + 2)
 
 
+def work(sizes: Sizes, dtype: np.dtype[Any]) -> Work:
+    """In row i 2 i + 1 per side; of L the lower triangle, and X is only written."""
+    n, sides = sizes["n"], sizes["sides"]
+    return Work(bytes=(n * (n + 1) // 2 + 2 * n * sides) * dtype.itemsize, flops=n * n * sides)
+
+
 KERNEL = Kernel(
     name="triangular_solve",
     known_as="trisolv",
@@ -44,9 +51,15 @@ KERNEL = Kernel(
     title="Triangular solve",
     domain="Linear algebra",
     dwarf="Dense linear algebra",
-    presets={"S": {"n": 750, "sides": 90}, "M": {"n": 2000, "sides": 230}, "L": {"n": 4000, "sides": 500}},
+    presets={
+        "S": {"n": 750, "sides": 90},
+        "M": {"n": 2000, "sides": 230},
+        "L": {"n": 4000, "sides": 500},
+        "paper": {"n": 16_000, "sides": 1},  # the paper has one right-hand side
+    },
     make_inputs=make_inputs,
     dtypes=("float32", "float64"),
     outputs=("X",),
     tolerance=tolerance,
+    work=work,
 )

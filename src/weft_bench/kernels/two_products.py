@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft_bench.kernel import Inputs, Kernel, Sizes
+from weft_bench.work import Work
 
 
 def two_products(alpha: float, beta: float, A: NDArray[Any], B: NDArray[Any], C: NDArray[Any], D: NDArray[Any]) -> None:
@@ -37,6 +38,14 @@ def tolerance(sizes: Sizes) -> float:
     return 8.0 * (sizes["inner"] + sizes["middle"] + 2)
 
 
+def work(sizes: Sizes, dtype: np.dtype[Any]) -> Work:
+    """Two products, in the order in which they are written, two factors and a sum."""
+    rows, inner, middle, columns = (sizes[n] for n in ("rows", "inner", "middle", "columns"))
+    arrays = rows * inner + inner * middle + middle * columns + 2 * rows * columns
+    flops = rows * middle * (2 * inner - 1) + rows * columns * (2 * middle + 2)
+    return Work(bytes=arrays * dtype.itemsize, flops=flops)
+
+
 KERNEL = Kernel(
     name="two_products",
     known_as="k2mm",
@@ -48,9 +57,11 @@ KERNEL = Kernel(
         "S": {"rows": 540, "inner": 560, "middle": 580, "columns": 600},
         "M": {"rows": 1150, "inner": 1250, "middle": 1300, "columns": 1350},
         "L": {"rows": 2600, "inner": 2700, "middle": 2800, "columns": 2900},
+        "paper": {"rows": 3200, "inner": 4400, "middle": 3600, "columns": 4800},
     },
     make_inputs=make_inputs,
     dtypes=("float32", "float64"),
     outputs=("D",),
     tolerance=tolerance,
+    work=work,
 )

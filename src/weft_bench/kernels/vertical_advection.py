@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft_bench.kernel import Inputs, Kernel, Sizes
+from weft_bench.work import Work
 
 
 def vertical_advection(
@@ -69,6 +70,13 @@ def make_inputs(sizes: Sizes, dtype: np.dtype[Any], rng: np.random.Generator) ->
     }
 
 
+def work(sizes: Sizes, dtype: np.dtype[Any]) -> Work:
+    """Per column of air 23 for each level inside, 15 for the lowest, 14 for the highest; substitution included."""
+    width, length, levels = sizes["width"], sizes["length"], sizes["levels"]
+    arrays = (width + 1) * length * (levels + 1) + 5 * width * length * levels
+    return Work(bytes=arrays * dtype.itemsize, flops=width * length * (23 * (levels - 2) + 15 + 14))
+
+
 KERNEL = Kernel(
     name="vertical_advection",
     known_as="vadv",
@@ -79,9 +87,11 @@ KERNEL = Kernel(
     presets={
         "S": {"width": 64, "length": 68, "levels": 40},
         "M": {"width": 130, "length": 140, "levels": 64},
-        "L": {"width": 256, "length": 256, "levels": 90},
+        "L": {"width": 250, "length": 260, "levels": 90},
+        "paper": {"width": 256, "length": 256, "levels": 160},
     },
     make_inputs=make_inputs,
     dtypes=("float32", "float64"),
     outputs=("stage",),
+    work=work,
 )

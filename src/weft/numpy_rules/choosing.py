@@ -1,0 +1,94 @@
+"""Arrays of the elements that a mask chose: what they were chosen from, for those who need not collect them.
+
+    y = x[m]            y was chosen from x by m
+    t = y * 2 + c[m]    t was chosen from select(m, x, 1) * 2 + select(m, c, 1) by m
+    t.sum()             the sum of select(m, ..., -0.0): neither y nor t is needed
+    x[m] = t            each element goes where it comes from
+
+What was chosen from stands as long as nothing of it is written, on the only way from there to here: both places are in
+one region. It is computed when somebody asks; a warning then belongs to it, and no longer to the collected elements.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+
+from weft.ir.exprs import Index
+from weft.ir.nodes import Elementwise, full_view
+from weft.numpy_rules.builder import Builder
+from weft.numpy_rules.guards import Chosen, Counted, Writes
+from weft.numpy_rules.values import Array, Masked
+
+
+def note_chosen(build: Builder, target: Array, mask: Array, make: Callable[[], Array], sources: Iterable[str]) -> None:
+    """Remember that `target` holds the elements of `make()` where the mask is true; it reads the sources."""
+    name = target.view.container
+    writes = _writes(build, (name, mask.view.container, *sources))
+    build.ledger.chosen[name] = Chosen(mask, make, build.scope, writes, build.span)
+
+
+def note_chosen_by_all(build: Builder, target: Array, parts: Iterable[Array], make: Callable[[Array], Array]) -> None:
+    """The same for what is computed of parts that one mask chose, element by element; `make` gets the mask."""
+    found = [_still(build, part) for part in parts]
+    first = found[0] if found else None
+    if first is None or any(other is None or other.mask.view != first.mask.view for other in found):
+        return
+    sources = (name for chosen in found if chosen is not None for name, _ in chosen.writes)
+
+    def whole() -> Array:
+        _silence(build, target)
+        return make(first.mask)
+
+    note_chosen(build, target, first.mask, whole, sources)
+
+
+def chosen_from(build: Builder, array: Array) -> Masked | None:
+    """What all elements of an array were chosen from by a mask, if that is still what it was."""
+    chosen = _still(build, array)
+    if chosen is None:
+        return None
+    span, build.span = build.span, chosen.span
+    try:
+        return Masked(chosen.make(), chosen.mask)
+    finally:
+        build.span = span
+
+
+def chosen_by(build: Builder, array: Array, mask: Array) -> Masked | None:
+    """The same for one mask."""
+    chosen = _still(build, array)
+    return chosen_from(build, array) if chosen is not None and chosen.mask == mask else None
+
+
+def counted(build: Builder, mask: Array, count: Callable[[], Index]) -> Index:
+    """How many elements of a mask are true; computed once where it cannot have changed."""
+    name = mask.view.container
+    known = build.ledger.counts.get(name)
+    writes = _writes(build, (name,))
+    if known is not None and (known.mask, known.writes) == (mask, writes) and known.scope is build.scope:
+        return known.count
+    result = count()
+    build.ledger.counts[name] = Counted(mask, result, build.scope, writes)
+    return result
+
+
+def _still(build: Builder, array: Array) -> Chosen | None:
+    name = array.view.container
+    found = build.ledger.chosen.get(name)
+    if found is None or found.scope is not build.scope or array.view != full_view(build.container(name)):
+        return None
+    return found if found.writes == _writes(build, (name for name, _ in found.writes)) else None
+
+
+def _writes(build: Builder, names: Iterable[str]) -> Writes:
+    reached = sorted({other for name in names for other in build.reaches(name)})
+    return tuple((name, build.ledger.writes.get(name, 0)) for name in reached)
+
+
+def _silence(build: Builder, array: Array) -> None:
+    """What computes the collected elements warns no more."""
+    nodes = build.scope.nodes
+    for number, node in enumerate(nodes):
+        if isinstance(node, Elementwise) and node.output.container == array.view.container:
+            nodes[number] = replace(node, warn=-1)
