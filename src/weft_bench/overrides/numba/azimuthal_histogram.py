@@ -27,11 +27,11 @@ def find_ring(r: Any, edges: NDArray[Any], width: Any) -> Any:
 @numba.njit(fastmath=True, parallel=True, cache=True)
 def azimuthal_histogram(data: NDArray[Any], radius: NDArray[Any], rings: int) -> NDArray[Any]:
     """Two histograms and a division."""
-    edges = np.linspace(np.min(radius), np.max(radius), rings + 1)
+    edges = np.linspace(np.min(radius), np.max(radius), rings + 1).astype(radius.dtype)
     width = (edges[-1] - edges[0]) / rings
     parts = numba.get_num_threads()
     points = np.zeros((parts, rings), np.int64)
-    total = np.zeros((parts, rings), data.dtype)
+    total = np.zeros((parts, rings), np.float64)
     for part in numba.prange(parts):
         for e in range(radius.size * part // parts, radius.size * (part + 1) // parts):
             ring = find_ring(radius[e], edges, width)

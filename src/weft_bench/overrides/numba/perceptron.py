@@ -21,8 +21,8 @@ def perceptron(
     b3: NDArray[Any],
 ) -> NDArray[Any]:
     """The probability of every class, for every row of x."""
-    hidden = np.maximum(x @ w1 + b1, 0.0)
-    hidden = np.maximum(hidden @ w2 + b2, 0.0)
+    hidden = np.maximum(x @ w1 + b1, x.dtype.type(0.0))
+    hidden = np.maximum(hidden @ w2 + b2, x.dtype.type(0.0))
     scores = hidden @ w3 + b3
     weights = np.empty_like(scores)
     for i in numba.prange(scores.shape[0]):

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 @numba.njit(fastmath=True, cache=True)
 def relu(x: NDArray[Any]) -> NDArray[Any]:
     """What is negative becomes zero."""
-    return np.maximum(x, 0.0)
+    return np.maximum(x, x.dtype.type(0.0))
 
 
 @numba.njit(fastmath=True, parallel=True, cache=True)
