@@ -1,11 +1,13 @@
 """One virtual environment per framework: their pins conflict with each other and with Weft's.
 
 in:   a framework with `requirements`
-out:  the interpreter its workers run in, or why there is none; `create` makes it, once for the same requirements
+out:  the interpreter its workers run in, or why there is none; `create` makes it, once for the same requirements, and
+      `register` takes one that has the framework already
 
 Everything lies in one folder, $WEFT_BENCH_HOME or `weft-bench` in the user's cache:
 
-    environments/NAME      the environment, with a stamp of what was asked of pip and which Python it is
+    environments/NAME      the environment, with a stamp of what was asked of pip and which Python it is; or the stamp
+                           alone, with the interpreter that was registered
     artefacts/NAME         what the framework compiled
     package/*/weft_bench   a link to this package, and nothing else: workers have it on PYTHONPATH, so that none of
                            the packages installed beside Weft reach them
@@ -23,7 +25,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias, cast
 
 import weft_bench
 from weft_bench.frameworks import Registered
@@ -38,6 +40,10 @@ THREAD_VARIABLES: Final = (
 # Without kept bytecode, Python compiles what a framework imports at its first call each time: that is not its time.
 DROPPED: Final = ("PYTHONHOME", "PYTHONDONTWRITEBYTECODE", "WEFT_WITHOUT")
 _STAMP: Final = "weft-bench.json"
+_ASK_SECONDS: Final = 300.0  # the first import of a framework with a GPU's libraries takes long
+_ASK_VERSION: Final = (
+    "import sys; from weft_bench.worker import load_attribute; print(load_attribute(sys.argv[1]).version())"
+)
 
 
 class SetupError(Exception):
@@ -59,7 +65,15 @@ def folder_of(framework: Framework) -> Path:
 
 def interpreter_of(framework: Framework) -> Path:
     """The Python a framework's workers run in."""
-    return folder_of(framework) / "bin" / "python" if framework.requirements else Path(sys.executable)
+    if not framework.requirements:
+        return Path(sys.executable)
+    return registered_interpreter(framework) or folder_of(framework) / "bin" / "python"
+
+
+def registered_interpreter(framework: Framework) -> Path | None:
+    """The one `weft bench setup --python` named, where it did."""
+    named = _read_stamp(framework).get("interpreter")
+    return Path(named) if isinstance(named, str) else None
 
 
 def unavailable(framework: Framework) -> str:
@@ -68,10 +82,13 @@ def unavailable(framework: Framework) -> str:
         return "no GPU: neither nvidia-smi nor /dev/nvidia0 shows one"
     if not framework.requirements:
         return ""
+    registered = registered_interpreter(framework)
+    if registered is not None:
+        again = f"weft bench setup {framework.name}, with --python for another"
+        return "" if registered.exists() else f"its interpreter {registered} is gone: {again}"
     if not interpreter_of(framework).exists():
         return f"not installed: weft bench setup {framework.name}"
-    stamp = _read_stamp(framework)
-    if stamp != _wanted_stamp(framework):
+    if _read_stamp(framework) != _wanted_stamp(framework):
         return f"its environment is unfinished or out of date: weft bench setup {framework.name}"
     return ""
 
@@ -95,23 +112,74 @@ def create(framework: Framework, say: Say, *, again: bool = False) -> bool:
     if not framework.requirements:
         say(f"{framework.name}: runs in Weft's own interpreter, nothing to install")
         return False
-    folder = folder_of(framework)
+    folder, registered = folder_of(framework), registered_interpreter(framework)
+    if not again and registered is not None and registered.exists():
+        say(f"{framework.name}: ready in {registered}, which --python named; --again makes an environment of its own")
+        return False
     if not again and _read_stamp(framework) == _wanted_stamp(framework):
         say(f"{framework.name}: ready in {folder}")
         return False
     say(f"{framework.name}: making {folder}")
-    if folder.is_symlink():
-        folder.unlink()  # not what it leads to: that is somebody else's
-    shutil.rmtree(folder, ignore_errors=True)
+    _remove(folder)
     folder.parent.mkdir(parents=True, exist_ok=True)
     way_out = "Debian has the module in python3-venv"
     _step(framework, "python -m venv", [sys.executable, "-m", "venv", str(folder)], way_out)
     say(f"{framework.name}: pip install {' '.join(framework.requirements)}")
-    pip = [str(interpreter_of(framework)), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    pip = [str(folder / "bin" / "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
     _step(framework, "pip install", [*pip, *framework.requirements], "is a package index reachable?")
     (folder / _STAMP).write_text(json.dumps(_wanted_stamp(framework)), encoding="utf-8")
     say(f"{framework.name}: ready")
     return True
+
+
+def register(registered: Registered, python: str, say: Say) -> None:
+    """Have the framework's workers run in an interpreter that has it already, once it is seen to load there.
+
+    That is for machines where pip reaches no index, and for a build of a framework that no index has.
+    """
+    framework = registered.loaded()
+    if not framework.requirements:
+        message = "it runs in Weft's own interpreter; --python is for frameworks that pip installs"
+        raise SetupError(f"{framework.name}: {message}")
+    found = shutil.which(python)
+    if found is None:
+        raise SetupError(f"{framework.name}: --python {python} is no program here: give the path of a Python")
+    interpreter = Path(found).absolute()  # links as they are: a virtual environment is known by the place of its link
+    version = _ask_version(registered, interpreter)
+    folder = folder_of(framework)
+    _remove(folder)
+    folder.mkdir(parents=True)
+    (folder / _STAMP).write_text(json.dumps({"interpreter": str(interpreter)}), encoding="utf-8")
+    say(f"{framework.name}: ready in {interpreter}, with {framework.title} {version}")
+
+
+def _ask_version(registered: Registered, interpreter: Path) -> str:
+    """What the framework calls its version there, asked as a worker would."""
+    name, wanted = registered.name, " ".join(registered.loaded().requirements)
+    way_out = f"it must be a Python from 3.11 on with what `pip install {wanted}` brings, in whichever versions"
+    command = [str(interpreter), "-P", "-c", _ASK_VERSION, registered.place]
+    try:
+        done = subprocess.run(
+            command,
+            capture_output=True,
+            text=True,
+            env=worker_environment(registered, 1),
+            check=False,
+            timeout=_ASK_SECONDS,
+        )
+    except OSError as error:
+        raise SetupError(f"{name}: {interpreter} cannot be run: {error.strerror}; {way_out}") from error
+    except subprocess.TimeoutExpired as error:
+        raise SetupError(f"{name}: {interpreter} did not load it within {_ASK_SECONDS:.0f} s") from error
+    if done.returncode or not done.stdout.strip():
+        raise SetupError(f"{name}: {interpreter} does not load it; {way_out}:\n{_last_lines(done)}")
+    return done.stdout.strip().splitlines()[-1]
+
+
+def _remove(folder: Path) -> None:
+    if folder.is_symlink():
+        folder.unlink()  # not what it leads to: that is somebody else's
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 def _wanted_stamp(framework: Framework) -> dict[str, object]:
@@ -119,11 +187,13 @@ def _wanted_stamp(framework: Framework) -> dict[str, object]:
     return {"requirements": list(framework.requirements), "python": version}
 
 
-def _read_stamp(framework: Framework) -> object:
+def _read_stamp(framework: Framework) -> dict[str, Any]:
+    """What the environment says of itself; nothing where there is none, or it is not finished."""
     try:
-        return json.loads((folder_of(framework) / _STAMP).read_text(encoding="utf-8"))
+        stamp = json.loads((folder_of(framework) / _STAMP).read_text(encoding="utf-8"))
     except (OSError, ValueError):
-        return None
+        return {}
+    return cast("dict[str, Any]", stamp) if isinstance(stamp, dict) else {}
 
 
 def _step(framework: Framework, step: str, command: Sequence[str], way_out: str) -> None:
@@ -134,9 +204,13 @@ def _step(framework: Framework, step: str, command: Sequence[str], way_out: str)
     except OSError as error:
         raise SetupError(f"{framework.name}: {step} cannot be run: {error} ({way_out})") from error
     if done.returncode:
-        lines = [line for line in (done.stderr or done.stdout).splitlines() if line.strip()]
-        listed = "\n".join(f"  {line}" for line in lines[-5:])
-        raise SetupError(f"{framework.name}: {step} failed ({way_out}):\n{listed}")
+        raise SetupError(f"{framework.name}: {step} failed ({way_out}):\n{_last_lines(done)}")
+
+
+def _last_lines(done: subprocess.CompletedProcess[str]) -> str:
+    """The end of what a command said."""
+    lines = [line for line in (done.stderr or done.stdout).splitlines() if line.strip()]
+    return "\n".join(f"  {line}" for line in lines[-5:]) or f"  nothing was said; the status is {done.returncode}"
 
 
 # ---------------------------------------------------------------- what a worker is started with

@@ -11,6 +11,8 @@ from __future__ import annotations
 import os
 import platform
 import re
+import shutil
+import subprocess
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -224,6 +226,24 @@ def read_chosen(path: Path) -> str | None:
     """The word in brackets: `always [madvise] never`."""
     match = re.search(r"\[(\w+)\]", _read(path) or "")
     return match[1] if match else None
+
+
+def read_gpus() -> list[dict[str, Any]]:
+    """NVIDIA's devices as their driver tells of them; none without one."""
+    program = shutil.which("nvidia-smi")
+    if program is None:
+        return []
+    query = [program, "--query-gpu=name,memory.total,driver_version", "--format=csv,noheader,nounits"]
+    try:
+        listed = subprocess.run(query, capture_output=True, text=True, timeout=20, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return []
+    rows = [[word.strip() for word in line.split(",")] for line in listed.stdout.splitlines()]
+    return [
+        {"model": row[0], "memory_bytes": _number(row[1]) << 20, "driver": row[2]}
+        for row in rows
+        if len(row) == 3 and not listed.returncode
+    ]
 
 
 # ---------------------------------------------------------------- small things

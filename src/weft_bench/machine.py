@@ -28,7 +28,7 @@ import numpy as np
 from weft_bench import rates
 from weft_bench.blas import describe_blas, measure_gemm
 from weft_bench.environments import home
-from weft_bench.hardware import ROOT, read_hardware, team_order, usable_cpus
+from weft_bench.hardware import ROOT, read_gpus, read_hardware, team_order, usable_cpus
 from weft_bench.probe import SOURCE, Probe, ProbeError, build_probe, describe_compiler, find_compiler
 
 SCHEMA = 1  # of the dictionary; counts up when a key changes its meaning
@@ -79,6 +79,7 @@ def read_facts(root: Path = ROOT) -> dict[str, Any]:
     return {
         "schema": SCHEMA,
         **read_hardware(root),
+        "gpus": read_gpus(),
         "python": f"{platform.python_implementation()} {platform.python_version()}",
         "numpy": np.__version__,
         "blas": describe_blas(),

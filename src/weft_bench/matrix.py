@@ -97,6 +97,7 @@ class Matrix:
     frameworks: tuple[str, ...]
     rows: tuple[Row, ...]
     scores: Mapping[tuple[Row, str], Score]
+    on_gpu: frozenset[str] = frozenset()  # those of the frameworks to which the limit of the processor does not apply
 
     @property
     def domains(self) -> tuple[str, ...]:
@@ -154,7 +155,7 @@ def make_matrix(setting: Setting, cells: Sequence[Cell]) -> Matrix:
     frameworks = tuple(name for name in dict.fromkeys(cell.framework for cell in cells) if name != NUMPY)
     rows = {(row.kernel, row.dtype): row for row in _make_rows(cells)}
     scores = {(rows[cell.kernel, cell.dtype], cell.framework): make_score(cell) for cell in cells}
-    return Matrix(setting, frameworks, tuple(rows.values()), scores)
+    return Matrix(setting, frameworks, tuple(rows.values()), scores, gpu_frameworks(frameworks))
 
 
 def make_score(cell: Cell) -> Score:
@@ -174,6 +175,13 @@ def framework_titles(names: Iterable[str]) -> dict[str, str]:
     known = load_frameworks()
     found = {name: known[name].framework if name in known else None for name in names}
     return {name: name if framework is None else framework.title for name, framework in found.items()}
+
+
+def gpu_frameworks(names: Iterable[str]) -> frozenset[str]:
+    """Those that run on a GPU, as far as their adapters are here to say so."""
+    known = load_frameworks()
+    found = {name: known[name].framework for name in names if name in known}
+    return frozenset(name for name, framework in found.items() if framework is not None and framework.needs_gpu)
 
 
 def _make_rows(cells: Iterable[Cell]) -> list[Row]:

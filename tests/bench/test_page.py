@@ -151,7 +151,7 @@ def test_share_of_the_limit_is_told_where_machine_and_work_are_known() -> None:
 
     words = " ".join(Document(render(run)).text)
 
-    assert "no less than 4.00 ms on this machine, bound by bandwidth of memory" in words
+    assert "no less than 4.00 ms on this processor, bound by bandwidth of memory" in words
     assert re.search(r"\b39\.\d%", words)
     assert cell.work is not None
     assert find_limit(cell.work, {"triad_bytes_per_second": 3}, 2, "float64") is None

@@ -9,8 +9,9 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from weft_bench.environments import unavailable
+from weft_bench.environments import registered_interpreter, unavailable
 from weft_bench.frameworks import Registered, load_frameworks
+from weft_bench.frameworks.protocol import Framework
 from weft_bench.kernel import Kernel
 from weft_bench.selection import choose_kernels, find_kernel
 
@@ -56,8 +57,14 @@ def framework_table(frameworks: Mapping[str, Registered]) -> Table:
         if framework is None:
             table.add_row(name, "", "", registered.problem)
         else:
-            table.add_row(name, framework.title, framework.math, unavailable(framework) or "ready")
+            table.add_row(name, framework.title, framework.math, unavailable(framework) or _ready(framework))
     return table
+
+
+def _ready(framework: Framework) -> str:
+    """Whose interpreter it runs in, where that is not its own."""
+    registered = registered_interpreter(framework)
+    return "ready" if registered is None else f"ready, in {registered}"
 
 
 def describe_kernel(kernel: Kernel, console: Console) -> None:

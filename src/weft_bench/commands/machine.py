@@ -65,6 +65,10 @@ def list_facts(machine: Mapping[str, Any]) -> list[tuple[str, str]]:
         ("vectors", " ".join(cpu["simd"]) or UNKNOWN),
         ("caches", caches or UNKNOWN),
         ("memory", show_bytes(machine["memory_limit_bytes"] or machine["memory_bytes"])),
+        *(
+            ("GPU", f"{gpu['model']}, {show_bytes(gpu['memory_bytes'])}, driver {gpu['driver']}")
+            for gpu in machine.get("gpus", [])
+        ),
         ("kernel", machine["kernel"]),
         ("virtual machine", virtual),
         ("governor", machine["governor"] or UNKNOWN),

@@ -53,6 +53,7 @@ class JaxFunctions:
         return {
             "JAX_ENABLE_X64": "1",
             "JAX_PLATFORMS": self.platform,
+            "JAX_DEFAULT_MATMUL_PRECISION": "highest",  # else a GPU multiplies float32 with 10 bits of mantissa
             "XLA_PYTHON_CLIENT_PREALLOCATE": "false",  # peak memory should be what the kernel needs
             **dict.fromkeys(names, str(threads)),
         }
@@ -150,6 +151,7 @@ def _text(source: Source) -> str:
 
 
 JAX = JaxFunctions(name="jax", title="JAX", requirements=("jax[cpu]==0.10.2",), platform="cpu", needs_gpu=False)
+# CUDA 12 runs under the drivers of CUDA 13 too.
 JAX_GPU = JaxFunctions(
     name="jax-gpu", title="JAX (GPU)", requirements=("jax[cuda12]==0.10.2",), platform="cuda", needs_gpu=True
 )

@@ -22,7 +22,7 @@ HEADS = (
     ("Pays after", "calls until the compile time is won back against NumPy"),
     ("Peak memory", "above what the process held before the first call"),
     ("Error", "the largest of the outputs, in units of epsilon"),
-    ("Of the limit", "share of the least time this machine needs for the kernel's bytes and operations"),
+    ("Of the limit", "share of the least time the processor needs for the kernel's bytes and operations"),
     ("Lines", "changed; share of NumPy's lines kept"),
 )
 
@@ -35,7 +35,11 @@ def make_detail(matrix: Matrix, row: Row, titles: Mapping[str, str], machine: Ma
     limit = find_limit(works[0], machine, matrix.setting.threads, row.dtype) if works else None
     heads = element("tr", *(element("th", head, scope="col", title=title or None) for head, title in HEADS))
     span = "" if scale is None else f" Samples from {scale.text} of their medians."
-    lines = [_line(score, titles[score.cell.framework], scale, limit) for score in scores]
+    lines = [
+        _line(score, titles[name], scale, None if name in matrix.on_gpu else limit)
+        for score in scores
+        for name in (score.cell.framework,)
+    ]
     table = element("table", element("thead", heads), element("tbody", *lines), class_="detail-table")
     about = f"{row.title}. {row.domain}, {row.dwarf.lower()}; {row.dtype}."
     return element(
@@ -59,7 +63,7 @@ def _work_text(works: list[Work], limit: Limit | None) -> str:
     if limit is None:
         return f"{least}."
     where = f"bandwidth of {limit.level}" if limit.bound == "memory" else "arithmetic"
-    return f"{least}: no less than {show_seconds(limit.seconds)} on this machine, bound by {where}."
+    return f"{least}: no less than {show_seconds(limit.seconds)} on this processor, bound by {where}."
 
 
 def _line(score: Score, title: str, scale: Scale | None, limit: Limit | None) -> Html:
