@@ -53,7 +53,6 @@ class JaxFunctions:
         return {
             "JAX_ENABLE_X64": "1",
             "JAX_PLATFORMS": self.platform,
-            "JAX_DEFAULT_MATMUL_PRECISION": "highest",  # else a GPU multiplies float32 with 10 bits of mantissa
             "XLA_PYTHON_CLIENT_PREALLOCATE": "false",  # peak memory should be what the kernel needs
             **dict.fromkeys(names, str(threads)),
         }
@@ -68,6 +67,9 @@ class JaxFunctions:
 
         framework: Any = jax
         events = _keep_programs(framework, source)
+        if self.needs_gpu and any(_is_single(value) for value in arguments.values()):
+            # Else a GPU rounds float32 to 10 bits before it multiplies matrices.
+            framework.config.update("jax_default_matmul_precision", "highest")
         static = static_parameters(_text(source), source.kernel.name, arguments)
         function: Any = getattr(load_text(program(source, static), source, self.name), source.kernel.name)
 
@@ -144,6 +146,10 @@ def _keep_programs(framework: Any, source: Source) -> list[str]:
 
 def _is_data(value: Any) -> bool:
     return isinstance(value, np.ndarray | np.generic)
+
+
+def _is_single(value: Any) -> bool:
+    return _is_data(value) and value.dtype in (np.float32, np.complex64)
 
 
 def _text(source: Source) -> str:
