@@ -155,7 +155,8 @@ static int weft_gemm_$S(void *const *libraries, int64_t m, int64_t n, int64_t k,
         tb = 112, ldb = @leading(n, k, b1, b0);
     if (libraries[1] == 0 || lda == 0 || ldb == 0 || ldc == 0)
         return 0;
-    if (a == b && m == n && a0 == b1 && a1 == b0 && ta != tb && lda == ldb && @syrk(libraries, n, k, ta, a, lda, c, ldc))
+    const int own = a == b && m == n && a0 == b1 && a1 == b0 && ta != tb && lda == ldb; /* its transpose */
+    if (own && @syrk(libraries, n, k, ta, a, lda, c, ldc))
         return 1;
     const $T one = 1, zero = 0;
     if (libraries[0] != 0)
