@@ -109,7 +109,7 @@ def test_loops_stay_outside(function: Callable[..., Any]) -> None:
 def test_compiled_recurrences_are_numpys(function: Callable[..., Any]) -> None:
     compiled: Any = weft.program(function, fallback="error")
     for shape in [(5, 6), (1, 4), (4, 1), (3, 0), (40, 2000)]:
-        for order in "CF":
+        for order in ("C", "F"):
             a = np.asarray(np.random.default_rng(3).integers(-9, 9, shape) / 64.0, order=order)
             expected, got = a.copy(order="K"), a.copy(order="K")
             function(expected)
