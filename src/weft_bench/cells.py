@@ -43,7 +43,8 @@ class Cell:
     For the framework "numpy" the two sides of a pair are the same program in two processes: their ratio is the noise.
     `build_seconds` is what `Framework.build` took, `first_seconds` the first call, `from_artefacts` that nothing was
     compiled. `error_eps` is the largest error of the outputs (see `agreement`), `peak_bytes` the most memory the
-    process held above what it held before the first call. Of a failure `message` is the last line of the error.
+    process held in a later call above what it held before the first one, without the
+    arguments. Of a failure `message` is the last line of the error.
     """
 
     kernel: str

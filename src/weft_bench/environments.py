@@ -38,7 +38,10 @@ THREAD_VARIABLES: Final = (
     "NUMEXPR_NUM_THREADS", "WEFT_NUM_THREADS",
 )  # fmt: skip
 # Without kept bytecode, Python compiles what a framework imports at its first call each time: that is not its time.
-DROPPED: Final = ("PYTHONHOME", "PYTHONDONTWRITEBYTECODE", "WEFT_WITHOUT")
+DROPPED: Final = ("PYTHONHOME", "PYTHONDONTWRITEBYTECODE")
+# What the user's shell says to a framework would make its numbers another machine's.
+DROPPED_PREFIXES: Final = ("WEFT_", "NUMBA_", "JAX_", "XLA_", "OMP_", "KMP_", "GOMP_", "DACE_", "CUPY_", "OPENBLAS_")
+KEPT: Final = ("WEFT_CC", "WEFT_BENCH_HOME", "WEFT_CACHE_DIR")
 _STAMP: Final = "weft-bench.json"
 _ASK_SECONDS: Final = 300.0  # the first import of a framework with a GPU's libraries takes long
 _ASK_VERSION: Final = (
@@ -219,13 +222,17 @@ def _last_lines(done: subprocess.CompletedProcess[str]) -> str:
 def worker_environment(registered: Registered, threads: int, without: str = "") -> dict[str, str]:
     """The variables of a worker: threads fixed for every library, our package alone on its path."""
     framework = registered.loaded()
-    chosen = {name: value for name, value in os.environ.items() if name not in DROPPED}
+    chosen = {name: value for name, value in os.environ.items() if _is_plain(name)}
     chosen |= dict.fromkeys(THREAD_VARIABLES, str(threads))
     chosen |= {"PYTHONHASHSEED": "0", "PYTHONUNBUFFERED": "1"}
     chosen |= {"PYTHONPATH": os.pathsep.join(_python_path(registered))}
     if without:
         chosen["WEFT_WITHOUT"] = without
     return chosen | dict(framework.environment(threads))
+
+
+def _is_plain(name: str) -> bool:
+    return name in KEPT or not (name in DROPPED or name.startswith(DROPPED_PREFIXES))
 
 
 def _python_path(registered: Registered) -> list[str]:

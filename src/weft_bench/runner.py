@@ -27,6 +27,7 @@ from weft_bench.cells import Adaptation, Cell, Pair, Work
 from weft_bench.environments import home, interpreter_of, unavailable, worker_environment
 from weft_bench.exchange import Description, read_values
 from weft_bench.frameworks import Registered
+from weft_bench.hardware import choose_cpus
 from weft_bench.kernel import Kernel, Preset, Sizes
 from weft_bench.processes import Deadline, FailureError, WorkerProcess
 from weft_bench.sensitivity import Sensitivity, measure_sensitivity
@@ -174,7 +175,8 @@ class Measurement:
         )
         self._validate(side, expected, "first")
         numpy_side.ask(self._deadline, "warm")
-        side.ask(self._deadline, "warm")
+        answer = side.ask(self._deadline, "warm")
+        self.cell = replace(self.cell, peak_bytes=answer["peak_bytes"])
         pairs = self._pairs(numpy_side, side)
         self.cell = replace(self.cell, pairs=pairs)
         self._validate(side, expected, "last")
@@ -240,7 +242,7 @@ class Measurement:
             "artefacts": str(self.settings.artefacts),
             "dtype": plan.dtype,
             "threads": plan.threads,
-            "processors": processors(plan.threads),
+            "processors": choose_cpus(plan.threads),
         }
         environment = worker_environment(registered, plan.threads, self.settings.without)
         interpreter = interpreter_of(registered.loaded())
@@ -257,8 +259,7 @@ class Measurement:
         tolerance_eps = float(self.plan.program.kernel.tolerance(sizes_of(self.plan)))
         verdict = validate(framework, expected, actual, tolerance_eps, sensitivity)
         worst = max(verdict.error_eps, self.cell.error_eps or 0.0)
-        peak = max(answer["peak_bytes"], self.cell.peak_bytes or 0)
-        self.cell = replace(self.cell, error_eps=worst if np.isfinite(worst) else None, peak_bytes=peak)
+        self.cell = replace(self.cell, error_eps=worst if np.isfinite(worst) else None)
         if not verdict.ok:
             raise FailureError("validation", f"{verdict.reason} ({moment} call)")
 
@@ -306,10 +307,3 @@ def _work(plan: Plan) -> Work | None:
 def sizes_of(plan: Plan) -> Sizes:
     """The sizes at the plan's preset, which the command line has checked to be one of the kernel's."""
     return plan.program.kernel.presets[cast("Preset", plan.preset)]
-
-
-def processors(threads: int) -> list[int]:
-    """The processors both sides are bound to: the last ones, as the first take the interrupts."""
-    if not hasattr(os, "sched_getaffinity"):
-        return []
-    return sorted(os.sched_getaffinity(0))[-threads:]

@@ -47,7 +47,7 @@ CREATE TABLE cells (
     build_seconds  REAL,              -- Framework.build
     first_seconds  REAL,              -- the first call
     from_artefacts INTEGER NOT NULL,  -- 1: nothing was compiled, an earlier run had left it
-    peak_bytes     INTEGER,           -- above what the process held before the first call
+    peak_bytes     INTEGER,           -- of a later call, above what was held before the first, without the arguments
     error_eps      REAL,              -- the largest error of an output, in units of epsilon
     numpy_lines    INTEGER,           -- code metrics, all five NULL where there are none
     lines          INTEGER,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from statistics import median
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -18,7 +18,18 @@ from weft_bench.kernel import Inputs
 
 def fresh(inputs: Inputs) -> Inputs:
     """Arguments for one run that nobody has touched: copies of every array, as a wrong program may write to any."""
-    return {name: value.copy() if isinstance(value, np.ndarray) else value for name, value in inputs.items()}
+    return {name: _copied(value) for name, value in inputs.items()}
+
+
+def _copied(value: Any) -> Any:
+    """In the memory order it has; inside lists, tuples and dicts too."""
+    if isinstance(value, np.ndarray):
+        return cast("np.ndarray[Any, Any]", value).copy(order="K")
+    if type(value) in (list, tuple):
+        return type(value)(_copied(item) for item in value)
+    if type(value) is dict:
+        return {key: _copied(item) for key, item in cast("dict[Any, Any]", value).items()}
+    return value
 
 
 def run_once(function: Callable[..., Any], arguments: Inputs) -> tuple[Any, float]:

@@ -56,7 +56,8 @@ class Session:
         self.inputs: Inputs
         self.built: Built
         self.latest: tuple[Any, Inputs] | None = None
-        self.resident_bytes = 0
+        self.resident_bytes = 0  # before the first call
+        self.peak_bytes = 0  # of a call
 
     def make_inputs(self, command: dict[str, Any]) -> dict[str, Any]:
         """The arguments as files, made here and not in the runner: what is too large ends this process alone."""
@@ -81,6 +82,7 @@ class Session:
             prepare(source)
         self.inputs = read_values(self.request["inputs"], Path(self.request["inputs_folder"]))
         example = fresh(self.inputs)
+        self.resident_bytes = forget_peak()
         with warnings.catch_warnings(record=True) as told:
             warnings.simplefilter("always")
             start = time.perf_counter()
@@ -124,13 +126,18 @@ class Session:
         key = hashlib.sha256(b"\0".join([*texts, repr(words).encode()])).hexdigest()[:16]
         return Path(self.request["artefacts"]) / framework.name / f"{Path(self.request['kernel']).stem}-{key}"
 
-    def _call(self) -> float:
-        """One call on fresh arguments; the garbage collector waits, and what the last call gave is gone before."""
+    def _call(self, *, watched: bool = False) -> float:
+        """One call on fresh arguments; the garbage collector waits, and what the last call gave is gone before.
+
+        `watched`: its memory is, above what the process held before its first call and the arguments.
+        """
         self.latest = None
         from weft_bench.timing import fresh
 
         arguments = self.built.load(fresh(self.inputs))
         call, wait = self.built.call, self.built.wait
+        if watched:
+            forget_peak()
         gc.disable()
         try:
             start = time.perf_counter()
@@ -138,12 +145,13 @@ class Session:
             seconds = time.perf_counter() - start
         finally:
             gc.enable()
+        if watched:
+            self.peak_bytes = max(peak_bytes() - self.resident_bytes - size_bytes(arguments), 0)
         self.latest = (result, arguments)
         return seconds
 
     def first(self, _command: dict[str, Any]) -> dict[str, Any]:
         """The first call: whatever the framework left to it is part of its seconds."""
-        self.resident_bytes = forget_peak()
         with warnings.catch_warnings(record=True) as told:
             warnings.simplefilter("always")
             seconds = self._call()
@@ -152,13 +160,15 @@ class Session:
         gc.freeze()
         return {
             "seconds": seconds,
-            "peak_bytes": self._peak(),
             "warning": own_warning(told),
             "from_artefacts": bool(done() if callable(done) else done),
         }
 
     def warm(self, command: dict[str, Any]) -> dict[str, Any]:
-        return {"seconds": [self._call() for _ in range(command.get("times", 1))]}
+        """Calls that nobody times, of which the last one's memory is watched: by then all is compiled."""
+        times = command.get("times", 1)
+        seconds = [self._call(watched=number == times - 1) for number in range(times)]
+        return {"seconds": seconds, "peak_bytes": self.peak_bytes}
 
     def time(self, command: dict[str, Any]) -> dict[str, Any]:
         """One timed call; `again` first runs one that is not, which takes the other process's traces off the caches."""
@@ -174,10 +184,7 @@ class Session:
 
         if self.latest is None:
             raise RuntimeError("no call has given anything yet")
-        return {
-            "outputs": write_values(self._collected(*self.latest), Path(command["folder"])),
-            "peak_bytes": self._peak(),
-        }
+        return {"outputs": write_values(self._collected(*self.latest), Path(command["folder"]))}
 
     def perturbed(self, command: dict[str, Any]) -> dict[str, Any]:
         """What a call gives for arguments with a rounding error each: how much of its result a kernel leaves open."""
@@ -201,9 +208,6 @@ class Session:
         if len(items) != len(names):
             raise TypeError(f"{len(names)} outputs expected ({', '.join(names)}), {len(items)} returned")
         return dict(zip(names, items, strict=True))
-
-    def _peak(self) -> int:
-        return max(peak_bytes() - self.resident_bytes, 0)
 
 
 def load_attribute(place: str) -> Any:
@@ -229,6 +233,11 @@ def forget_peak() -> int:
         Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
         return status_bytes("VmRSS")
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+def size_bytes(arguments: Inputs) -> int:
+    """How much memory the arrays among arguments are."""
+    return sum(int(getattr(value, "nbytes", 0)) for value in arguments.values())
 
 
 def peak_bytes() -> int:

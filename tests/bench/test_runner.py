@@ -12,7 +12,8 @@ from tests.bench import fakes
 from weft_bench.cells import Cell
 from weft_bench.environments import worker_environment
 from weft_bench.frameworks import load_frameworks
-from weft_bench.runner import Inputs, Plan, Program, Settings, measure, processors
+from weft_bench.hardware import choose_cpus
+from weft_bench.runner import Inputs, Plan, Program, Settings, measure
 from weft_bench.selection import choose_kernels
 
 TINY = """
@@ -124,8 +125,8 @@ def test_a_missing_environment_is_not_available(tiny: Program, tmp_path: Path) -
 def test_a_worker_runs_on_the_processors_it_was_given() -> None:
     allowed = sorted(os.sched_getaffinity(0))
 
-    assert processors(1) == allowed[-1:]
-    assert processors(len(allowed)) == allowed
+    assert choose_cpus(1) == allowed[-1:]
+    assert choose_cpus(len(allowed)) == allowed
 
 
 def test_arguments_that_cannot_be_made_are_told_and_end_nothing(tmp_path: Path) -> None:

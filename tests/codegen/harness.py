@@ -99,7 +99,7 @@ def blas() -> dict[str, int]:
     if found is None:
         return {}
     library = ctypes.CDLL(str(found))
-    names = [f"cblas_{letter}{kind}" for letter in "sdcz" for kind in ("gemm", "gemv")]
+    names = [f"cblas_{letter}{kind}" for letter in "sdcz" for kind in ("gemm", "gemv", "syrk")]
     pointers = {name: ctypes.cast(getattr(library, f"scipy_{name}64_"), ctypes.c_void_p).value or 0 for name in names}
     return {"blas_ilp64": 1, **pointers}
 

@@ -90,6 +90,19 @@ def test_products_of_all_shapes_and_layouts(dtype: DType, use_blas: bool) -> Non
                 assert np.all(np.abs(c - expected) <= tolerance(dtype, k) * scale), (m, k, n, left, right, result)
 
 
+@pytest.mark.parametrize("dtype", DTYPES, ids=lambda dtype: dtype.text)
+@pytest.mark.parametrize("form", ["C", "F", "wide", "sparse"])
+def test_a_matrix_times_its_own_transpose(dtype: DType, form: str) -> None:
+    for rows, columns in [(1, 9), (9, 1), (40, 33), (33, 70)]:
+        a = arranged(sample(dtype, (rows, columns), 3), form)
+        for left, right in [(a, a.T), (a.T, a)]:
+            c = np.empty((left.shape[0],) * 2, dtype.value)
+            kernels()(left, right, c, number=DTYPES.index(dtype))
+            error = np.abs(c.astype(complex) - (left @ right).astype(complex))
+            scale = np.abs(left.astype(complex)) @ np.abs(right.astype(complex))
+            assert np.all(error <= tolerance(dtype, left.shape[1]) * scale), (rows, columns)
+
+
 def test_blas_is_there() -> None:
     assert blas(), "NumPy's wheel carries OpenBLAS; without it half of these tests say nothing"
 

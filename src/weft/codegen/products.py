@@ -77,9 +77,9 @@ def _function(kernel: Kernel, dtype: DType) -> tuple[str, str]:
     letter = _BLAS_LETTERS.get(dtype)
     if letter is None:
         return kernel.support.need("product_loops", dtype), ""
-    wanted = ["blas_ilp64", f"cblas_{letter}gemm", f"cblas_{letter}gemv"]
+    wanted = ["blas_ilp64", f"cblas_{letter}gemm", f"cblas_{letter}gemv", f"cblas_{letter}syrk"]
     for start in range(len(kernel.libraries)):
-        if kernel.libraries[start : start + 3] == wanted:
+        if kernel.libraries[start : start + len(wanted)] == wanted:
             break
     else:
         start = len(kernel.libraries)

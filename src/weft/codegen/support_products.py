@@ -1,7 +1,8 @@
 """C of matrix products (templates, see support_functions): NumPy's own BLAS where it has one, our loops otherwise.
 
 Matrices come as data, byte stride of rows, byte stride of columns. `libraries` is where the context keeps the pointers:
-[0] is not null where BLAS integers have 64 bits, [1] is gemm, [2] is gemv; a null pointer means there is none.
+[0] is not null where BLAS integers have 64 bits, [1] is gemm, [2] is gemv, [3] is syrk; a null pointer means there is
+none.
 """
 
 from __future__ import annotations
@@ -113,6 +114,31 @@ static int weft_gemv_$S(void *const *libraries, int64_t m, int64_t k, const char
     return 1;
 }
 """,
+    # A matrix times its own transpose, as NumPy does it: one half is computed, the other copied.
+    "syrk": """
+static int weft_syrk_$S(void *const *libraries, int64_t n, int64_t k, int trans, const char *a, int64_t lda, char *c,
+                        int64_t ldc)
+{
+    typedef void syrk_32(int, int, int, int, int, $SCALAR, const void *, int, $SCALAR, void *, int);
+    typedef void syrk_64(int, int, int, int64_t, int64_t, $SCALAR, const void *, int64_t, $SCALAR, void *, int64_t);
+    const $T one = 1, zero = 0;
+    if (libraries[3] == 0)
+        return 0;
+    if (libraries[0] != 0)
+        ((syrk_64 *)libraries[3])(101, 121, trans, n, k, $ONE, a, lda, $ZERO, c, ldc);
+    else if ((n | k | lda | ldc) > INT32_MAX)
+        return 0;
+    else
+        ((syrk_32 *)libraries[3])(101, 121, trans, (int)n, (int)k, $ONE, a, (int)lda, $ZERO, c, (int)ldc);
+    $T *square = ($T *)c;
+    for (int64_t i0 = 0; i0 < n; i0 += 32)
+        for (int64_t j0 = i0; j0 < n; j0 += 32)
+            for (int64_t i = i0; i < n && i < i0 + 32; ++i)
+                for (int64_t j = j0 > i ? j0 : i + 1; j < n && j < j0 + 32; ++j)
+                    square[j * ldc + i] = square[i * ldc + j];
+    return 1;
+}
+""",
     "gemm": """
 static int weft_gemm_$S(void *const *libraries, int64_t m, int64_t n, int64_t k, const char *a, int64_t a0, int64_t a1,
                         const char *b, int64_t b0, int64_t b1, char *c, int64_t c0, int64_t c1)
@@ -129,6 +155,9 @@ static int weft_gemm_$S(void *const *libraries, int64_t m, int64_t n, int64_t k,
         tb = 112, ldb = @leading(n, k, b1, b0);
     if (libraries[1] == 0 || lda == 0 || ldb == 0 || ldc == 0)
         return 0;
+    const int own = a == b && m == n && a0 == b1 && a1 == b0 && ta != tb && lda == ldb; /* its transpose */
+    if (own && @syrk(libraries, n, k, ta, a, lda, c, ldc))
+        return 1;
     const $T one = 1, zero = 0;
     if (libraries[0] != 0)
         ((gemm_64 *)libraries[1])(101, ta, tb, m, n, k, $ONE, a, lda, b, ldb, $ZERO, c, ldc);

@@ -20,7 +20,7 @@ DEVICES = ("cpu",)
 PASSES = (
     "simplify", "structure-continues", "bounded-counts", "unify-carries", "hoist-guards", "gather-guards",
     "inner-products", "inline-producers", "loop-reductions", "loop-to-map", "collapse-maps", "fuse-maps", "dense-refs",
-    "stride-1", "hoist-allocations", "stack-arrays", "report-wishes", "schedule-maps",
+    "stride-1", "loops-inward", "hoist-allocations", "stack-arrays", "report-wishes", "schedule-maps",
 )  # fmt: skip
 
 

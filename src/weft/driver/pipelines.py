@@ -18,6 +18,7 @@ from weft.passes.inner_products import InnerProducts
 from weft.passes.interchange_maps import InterchangeMaps
 from weft.passes.loop_reductions import LoopReductions
 from weft.passes.loop_to_map import LoopToMap
+from weft.passes.loops_inward import LoopsInward
 from weft.passes.report_wishes import ReportWishes
 from weft.passes.schedule_maps import ScheduleMaps
 from weft.passes.simplify import Simplify
@@ -48,6 +49,7 @@ def _cpu_passes() -> tuple[Pass, ...]:
         FuseMaps(),
         DenseRefs(),
         InterchangeMaps(),
+        LoopsInward(),  # the innermost parameter of each map is known now
         HoistAllocs(),
         StackArrays(),
         Simplify(),

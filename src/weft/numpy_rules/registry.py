@@ -44,6 +44,7 @@ _FAMILIES = (
     "creation",
     "diagonals",
     "einsum",
+    "histograms",
     "joining",
     "math_functions",
     "moments",

@@ -10,7 +10,7 @@ outermost.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, Final
 
@@ -57,14 +57,12 @@ def _only_computes(region: Region) -> bool:
 
 
 def _best_order(node: Map, program: Program) -> list[int]:
-    votes = [0] * len(node.params)
+    votes = unit_votes(node, node.params, program)
     depth = [0] * len(node.params)
     for memlet, weight in _accesses(node.body):
         levels = _levels(program, program.containers[memlet.container])
         for number, param in enumerate(node.params):
-            level, unit = _stride(memlet, param, levels)
-            votes[number] += weight if level == 0 and unit else 0
-            depth[number] += weight * level
+            depth[number] += weight * _stride(memlet, param, levels)[0]
     last = len(node.params) - 1
     best = max(range(len(node.params)), key=lambda number: (votes[number], number))
     if votes[best] <= votes[last]:
@@ -72,6 +70,17 @@ def _best_order(node: Map, program: Program) -> list[int]:
     outer = sorted((number for number in range(len(node.params)) if number != best), key=lambda n: -depth[n])
     # Where nothing is won inside, the order given stays: it is that of the program.
     return [*outer, best] if best != last or _is_mixed(outer, depth) else list(range(len(node.params)))
+
+
+def unit_votes(node: Map, params: Sequence[Value], program: Program) -> list[int]:
+    """For each value, how many accesses move to the neighbour in memory with it; writes count twice."""
+    votes = [0] * len(params)
+    for memlet, weight in _accesses(node.body):
+        levels = _levels(program, program.containers[memlet.container])
+        for number, param in enumerate(params):
+            level, unit = _stride(memlet, param, levels)
+            votes[number] += weight if level == 0 and unit else 0
+    return votes
 
 
 def _is_mixed(outer: list[int], depth: list[int]) -> bool:

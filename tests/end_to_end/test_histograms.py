@@ -1,0 +1,96 @@
+"""np.histogram: NumPy's bins to the last element, sums of weights to the last bit."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import weft
+
+
+def counted(a, n):
+    return np.histogram(a, n)
+
+
+def weighed(a, n, w):
+    return np.histogram(a, bins=n, weights=w)
+
+
+def means(a, n, w):
+    return np.histogram(a, n, weights=w)[0] / np.histogram(a, n)[0]
+
+
+def rng() -> np.random.Generator:
+    return np.random.default_rng(5)
+
+
+def assert_same(got: Any, want: Any) -> None:
+    for left, right in zip(got, want, strict=True):
+        assert left.dtype == right.dtype
+        np.testing.assert_array_equal(left, right)
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize("bins", [1, 7, 500])
+@pytest.mark.parametrize("kind", ["random", "on edges", "rounded", "two axes"])
+def test_counts_are_numpys(dtype: str, bins: int, kind: str) -> None:
+    a = {
+        "random": rng().standard_normal(3000),
+        "on edges": np.linspace(-1, 1, 2001),
+        "rounded": np.round(rng().random(3000), 2),
+        "two axes": rng().random((50, 40)).T[::-1],
+    }[kind].astype(dtype)
+    program: Any = weft.program(counted, fallback="error")
+    assert_same(program(a, bins), counted(a, bins))
+    assert (program.stats.numpy_calls, program.stats.resumes) == (0, 0)
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize("weights", ["f4", "f8", "i4", "u1"])
+@pytest.mark.parametrize("size", [3, 65536, 140_000])
+def test_sums_of_weights_are_numpys(dtype: str, weights: str, size: int) -> None:
+    a, w = rng().random(size).astype(dtype), (rng().random(size) * 100).astype(weights)
+    program: Any = weft.program(weighed, fallback="error")
+    assert_same(program(a, 40, w), weighed(a, 40, w))
+    assert (program.stats.numpy_calls, program.stats.resumes) == (0, 0)
+
+
+def test_two_in_one_expression() -> None:
+    a = rng().random(5000)
+    program: Any = weft.program(means, fallback="error")
+    assert_same([program(a, 30, a)], [means(a, 30, a)])
+
+
+@pytest.mark.parametrize(
+    ("a", "bins"),
+    [
+        (np.empty(0), 3), (np.ones(4), 3), (np.array([1.0, np.nan]), 3), (np.array([1.0, np.inf]), 3),
+        (np.arange(4.0), 0), (np.arange(4.0), -2), (np.array([1.0, 1.0 + 2e-16]), 50), (np.array([-1e308, 1.7e308]), 4),
+    ],
+)  # fmt: skip
+def test_what_is_unusual_is_pythons(a: Any, bins: int) -> None:
+    program: Any = weft.program(counted, fallback="error")
+    outcomes: list[Any] = []
+    for function in (counted, program):
+        with np.errstate(all="ignore"):
+            try:
+                outcomes.append(function(a, bins))
+            except ValueError as problem:
+                outcomes.append(str(problem))
+    if isinstance(outcomes[0], str):
+        assert outcomes[0] == outcomes[1]
+    else:
+        assert_same(*outcomes)
+
+
+def test_other_forms_are_calls_of_numpy() -> None:
+    def other(a):
+        return np.histogram(a, 3, (0.0, 1.0)), np.histogram(a, [0.0, 0.5, 2.0])
+
+    program: Any = weft.program(other, fallback="error")
+    a = rng().random(50)
+    for got, want in zip(program(a), other(a), strict=True):
+        assert_same(got, want)
+    assert program.stats.numpy_calls == 2
