@@ -63,6 +63,7 @@ NOT_UNDERSTOOD = [
     ["run", "--without", "fuse-mops"],
     ["run", "nowhere.py"],
     ["setup", "numbaa"],
+    ["setup", "--python", "python3"],
     ["list", "crc"],
 ]
 

@@ -113,6 +113,28 @@ def test_a_whole_machine(tmp_path: Path) -> None:
     assert found["cpu"]["simd"] == ["sse4_2", "avx", "avx2", "fma", "avx512f"]
 
 
+@pytest.mark.parametrize(
+    ("answer", "gpus"),
+    [
+        (
+            "echo 'NVIDIA H200, 143771, 580.159.04'",
+            [{"model": "NVIDIA H200", "memory_bytes": 143771 << 20, "driver": "580.159.04"}],
+        ),
+        ("echo 'No devices were found'", []),
+        ("echo 'Old, 1, 2'; exit 9", []),
+    ],
+)
+def test_gpus_are_what_their_driver_tells(
+    answer: str, gpus: list[dict[str, Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = tmp_path / "nvidia-smi"
+    program.write_text(f"#!/bin/sh\n{answer}\n")
+    program.chmod(program.stat().st_mode | stat.S_IXUSR)
+    monkeypatch.setenv("PATH", str(tmp_path))
+
+    assert hardware.read_gpus() == gpus
+
+
 def test_limits_of_older_containers_and_none(tmp_path: Path) -> None:
     old = {"cpu/cpu.cfs_quota_us": "50000", "cpu/cpu.cfs_period_us": "100000"}
     old |= {"memory/memory.limit_in_bytes": "9223372036854771712"}

@@ -157,6 +157,23 @@ def test_share_of_the_limit_is_told_where_machine_and_work_are_known() -> None:
     assert find_limit(cell.work, {"triad_bytes_per_second": 3}, 2, "float64") is None
 
 
+def test_the_processors_limit_is_not_told_of_a_gpu() -> None:
+    machine = {
+        "cpu": {"logical_total": 2},
+        "caches": [],
+        "memory_bytes": 2**34,
+        "triad_bytes_per_second": {"memory": {"2": {"ordinary": 1e9}}},
+        "peak_flops_per_second": {"float64": {"2": {"fma": 1e12, "no_fma": 5e11}}},
+    }
+    cells = tuple(make_cell("lu", name, ratio=ratio) for name, ratio in (("cupy", 100.0), ("jax-gpu", 50.0)))
+    run = replace(make_run(kernels=["lu"]), cells=cells, machine=machine)
+
+    assert make_matrices(run)[0].on_gpu == {"cupy", "jax-gpu"}
+    words = " ".join(Document(render(run)).text)
+    assert "no less than 4.00 ms on this processor" in words
+    assert re.findall(r"\d\d\.\d%", words) == []
+
+
 def test_two_dtypes_of_a_kernel_are_two_rows() -> None:
     text = page_of(make_cell("lu", "numba", dtype="float32"), make_cell("lu", "numba", dtype="float64"))
 

@@ -206,6 +206,16 @@ def test_jax_on_a_gpu_differs_in_its_platform_alone():
     assert JAX_GPU.overrides == JAX.overrides
 
 
+@pytest.mark.parametrize(
+    ("dtype", "single"), [("float32", True), ("complex64", True), ("float64", False), ("int32", False)]
+)
+def test_single_precision_is_seen_in_arrays_and_scalars(dtype: str, single: bool):
+    scalar = np.dtype(dtype).type(1)
+
+    assert jax_functions.has_single_precision({"n": 3, "w": 0.5, "A": np.zeros(2, dtype)}) is single
+    assert jax_functions.has_single_precision({"n": 3, "w": 0.5, "s": scalar}) is single
+
+
 # ---------------------------------------------------------------- CuPy, played by NumPy
 
 
@@ -222,6 +232,7 @@ def fake_cupy(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     fake.__dict__.update({name: getattr(np, name) for name in dir(np) if not name.startswith("__")})
     fake.__version__ = "14.2.0"
     fake.cuda = SimpleNamespace(Device=Device)
+    monkeypatch.setenv("CUPY_CACHE_DIR", "the user's own")
     fake.asarray = lambda value: (calls.append("asarray"), value.copy())[1]
     fake.asnumpy = lambda value: (calls.append("asnumpy"), np.asarray(value))[1]
     monkeypatch.setitem(sys.modules, "cupy", fake)
@@ -241,6 +252,32 @@ def test_cupy_runs_the_kernel_on_its_own_arrays(fake_cupy: list[str], tmp_path: 
     assert np.allclose(built.unload(loaded["A"]) @ built.unload(result), before)
     assert fake_cupy == ["asarray", "synchronize", "synchronize", "asnumpy", "asnumpy"]
     assert not built.returns_outputs
+
+
+def test_what_cupy_compiles_is_kept_for_each_kernel_apart(fake_cupy: list[str], tmp_path: Path):
+    source = source_of("gram_schmidt", tmp_path)
+    programs = source.artefacts / "programs"
+
+    def first_call(compiled: str | None) -> bool:
+        known = CUPY.build(source, {}).from_artefacts
+        assert os.environ["CUPY_CACHE_DIR"] == str(programs)
+        if compiled is not None:
+            programs.mkdir(exist_ok=True)
+            (programs / compiled).touch()
+        assert callable(known)
+        return known()
+
+    assert not first_call("one.cubin")
+    assert first_call(None)
+    assert not first_call("two.cubin")
+
+
+def test_cupy_takes_arrays_in_tuples_to_the_gpu(fake_cupy: list[str], tmp_path: Path):
+    built = CUPY.build(source_of("gram_schmidt", tmp_path), {})
+
+    built.load({"pair": (np.zeros(2), (np.ones(3), 4)), "n": 5})
+
+    assert fake_cupy == ["asarray", "asarray", "synchronize"]
 
 
 def test_cupy_binds_np_and_nothing_else(tmp_path: Path):

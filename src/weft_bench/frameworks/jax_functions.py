@@ -67,7 +67,7 @@ class JaxFunctions:
 
         framework: Any = jax
         events = _keep_programs(framework, source)
-        if self.needs_gpu and any(_is_single(value) for value in arguments.values()):
+        if self.needs_gpu and has_single_precision(arguments):
             # Else a GPU rounds float32 to 10 bits before it multiplies matrices.
             framework.config.update("jax_default_matmul_precision", "highest")
         static = static_parameters(_text(source), source.kernel.name, arguments)
@@ -116,6 +116,11 @@ def static_parameters(text: str, name: str, arguments: Inputs | None = None) -> 
     )
 
 
+def has_single_precision(arguments: Inputs) -> bool:
+    """Whether one of the arguments is float32 or complex64."""
+    return any(_is_data(value) and value.dtype in (np.float32, np.complex64) for value in arguments.values())
+
+
 def program(source: Source, static: tuple[str, ...]) -> str:
     """The text JAX is given: an override as it is, a kernel that changes no array with two lines put in."""
     text, name = _text(source), source.kernel.name
@@ -146,10 +151,6 @@ def _keep_programs(framework: Any, source: Source) -> list[str]:
 
 def _is_data(value: Any) -> bool:
     return isinstance(value, np.ndarray | np.generic)
-
-
-def _is_single(value: Any) -> bool:
-    return _is_data(value) and value.dtype in (np.float32, np.complex64)
 
 
 def _text(source: Source) -> str:
