@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import subprocess
@@ -142,6 +143,23 @@ def on_device(source: Source) -> Built:
     return Built(call=call, load=lambda given: {"A": given["A"].tolist()}, unload=np.asarray)
 
 
+def drops_late(source: Source) -> Built:
+    """Holds what it loaded from until Python collects garbage, and refuses to run before that, as JAX would be slow."""
+    held: list[Inputs] = []
+    gc.callbacks.append(lambda phase, _info: held.clear() if phase == "stop" else None)
+
+    def load(given: Inputs) -> Inputs:
+        held.append(given)
+        return {"A": given["A"].copy()}
+
+    def call(A: Any) -> Any:
+        if held:
+            raise RuntimeError("what was loaded from is still here")
+        A += 1
+
+    return Built(call=call, load=load)
+
+
 def cached(source: Source) -> Built:
     mark = source.artefacts / "mark"
     known = mark.exists()
@@ -153,7 +171,7 @@ FAKES = {
     make.__name__: Fake(make.__name__, make)
     for make in (
         plain, unsupported, cannot_compile, compiles_late, raises, wrong, wrong_later, hangs, crashes, leaves, prints,
-        returns, returns_narrow, on_device, cached,
+        returns, returns_narrow, on_device, drops_late, cached,
     )
 }  # fmt: skip
 globals().update({name.upper(): fake for name, fake in FAKES.items()})

@@ -42,7 +42,7 @@ def run(name: str, program: Program, folder: Path, time_limit: float = 60.0) -> 
     return measure(plan, settings, Inputs(folder / "inputs"), load_frameworks()["numpy"])
 
 
-@pytest.mark.parametrize("name", ["plain", "prints", "returns", "on_device"])
+@pytest.mark.parametrize("name", ["plain", "prints", "returns", "on_device", "drops_late"])
 def test_a_framework_that_works_is_measured(name: str, tiny: Program, tmp_path: Path) -> None:
     cell = run(name, tiny, tmp_path)
 
