@@ -160,5 +160,10 @@ def _text(source: Source) -> str:
 JAX = JaxFunctions(name="jax", title="JAX", requirements=("jax[cpu]==0.10.2",), platform="cpu", needs_gpu=False)
 # CUDA 12 runs under the drivers of CUDA 13 too.
 JAX_GPU = JaxFunctions(
-    name="jax-gpu", title="JAX (GPU)", requirements=("jax[cuda12]==0.10.2",), platform="cuda", needs_gpu=True
+    name="jax-gpu",
+    title="JAX (GPU)",
+    requirements=("jax[cuda12]==0.10.2",),
+    platform="cuda",
+    needs_gpu=True,
+    math=f"{JAX.math}; products of float32 in full",
 )
