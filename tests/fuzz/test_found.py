@@ -131,6 +131,15 @@ def zero_to_the_power_of_minus_infinity_divides_by_zero(x, y):
     return x**y, np.power(x, y)
 
 
+@FOUND.add(lambda: (np.array([-6, 5]),), lambda: (np.arange(4)[::2],), lambda: (np.arange(0),), need="compiled")
+def what_a_guard_says_does_not_hold_above_it(a):
+    a *= a[::-1]
+    for _ in enumerate(a):
+        w = a[None]
+        w[:] = w[-100:]
+    return a * 0.5
+
+
 # ---- still different ------------------------------------------------------------------------------------------------
 
 

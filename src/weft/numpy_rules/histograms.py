@@ -86,6 +86,7 @@ def _grid(build: Builder, data: Array, count: Index) -> _Grid:
     assert isinstance(first, Scalar)
     assert isinstance(last, Scalar)
     type_ = ScalarType(data.dtype)
+    first, last = _apart(build, first.expr, last.expr, type_)
     width = build.let(op("subtract", (last.expr, first.expr), type_), "width")
     zero = const(0.0, type_)
     usable = op("logical_and", (op("greater", (width, zero), NP_BOOL), op("isfinite", (width,), NP_BOOL)), NP_BOOL)
@@ -95,6 +96,14 @@ def _grid(build: Builder, data: Array, count: Index) -> _Grid:
         raise build.error("E276", "np.histogram is compiled for floats and a number of bins only", "count in a loop")
     _guard_rising(build, edges, count)
     return _Grid(count, first.expr, width, edges)
+
+
+def _apart(build: Builder, first: Expr, last: Expr, type_: ScalarType) -> tuple[Scalar, Scalar]:
+    """The outer edges: half to either side of numbers that are all the same."""
+    same, half = build.let(op("equal", (first, last), NP_BOOL), "same"), const(0.5, type_)
+    low = op("select", (same, op("subtract", (first, half), type_), first), type_)
+    high = op("select", (same, op("add", (last, half), type_), last), type_)
+    return Scalar(build.let(low, "first")), Scalar(build.let(high, "last"))
 
 
 def _guard_rising(build: Builder, edges: Array, count: Index) -> None:

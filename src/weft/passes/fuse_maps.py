@@ -5,8 +5,9 @@ before:  map (p) in [0:n] { write T[p] = exp(A[p]) }
 after:   map (p) in [0:n] { t = exp(A[p]); write T[p] = t; write B[p] = multiply(t, C[p]) }
 
 Legal when no point of one depends on a different point of the other, and the later map may move up to the earlier one
-(or that one down) past what stands between. Worth it when they share a container: what one has loaded or computed, the
-other need not load. A temporary that nobody else reads is then dead.
+(or that one down) past what stands between, by what is known at each place: below a guard that is more than above it.
+Worth it when they share a container: what one has loaded or computed, the other need not load. A temporary that nobody
+else reads is then dead.
 """
 
 from __future__ import annotations
@@ -77,7 +78,6 @@ def _partner(nodes: list[Node], position: int, known: list[Facts], bench: Bench)
     """The map to merge with, and whether this one moves up to it (otherwise that one comes down)."""
     node = nodes[position]
     assert isinstance(node, Map)
-    facts = known[position]
     seen = 0
     for number in range(position - 1, -1, -1):
         other = nodes[number]
@@ -86,19 +86,25 @@ def _partner(nodes: list[Node], position: int, known: list[Facts], bench: Bench)
         seen += 1
         if seen > LOOK_BACK:
             return None
-        if not _alike(other, node, facts, bench) or not _share(other, node):
+        if not _share(other, node):
             continue
-        meeting = bench.legality.elsewhere(other, node, facts)
-        if meeting:
-            first = meeting[0]
-            bench.note(
-                f"two maps stay apart: {first.kind.value} dependence on {first.sink.container}", node, done=False
-            )
-            continue
-        direction = _direction(nodes, number, position, facts, bench)
-        if direction is not None:
-            return number, direction
+        for up in (True, False):
+            # What guards in between establish does not hold above them: a program that leaves there has run it all.
+            if _may_join(other, node, known[number if up else position], bench) and _may_move(
+                nodes, number, position, known, bench, up=up
+            ):
+                return number, up
     return None
+
+
+def _may_join(first: Map, second: Map, facts: Facts, bench: Bench) -> bool:
+    if not _alike(first, second, facts, bench):
+        return False
+    meeting = bench.legality.elsewhere(first, second, facts)
+    if meeting:
+        sink = meeting[0].sink.container
+        bench.note(f"two maps stay apart: {meeting[0].kind.value} dependence on {sink}", second, done=False)
+    return not meeting
 
 
 def _alike(first: Map, second: Map, facts: Facts, bench: Bench) -> bool:
@@ -136,20 +142,19 @@ def _size(node: Map) -> int:
     )
 
 
-def _direction(nodes: list[Node], number: int, position: int, facts: Facts, bench: Bench) -> bool | None:
-    """True if the later map may move up, False if the earlier one may move down, None if neither."""
-    between = nodes[number + 1 : position]
+def _may_move(nodes: list[Node], number: int, position: int, known: list[Facts], bench: Bench, *, up: bool) -> bool:
+    """Whether the later map may move up to the earlier one, or that one down, past what stands between."""
     first, second = nodes[number], nodes[position]
-    defined = frozenset[Value]().union(*(bench.defines(node) for node in between))
-    used = values_used_in(Region((second,)))
+    between = range(number + 1, position)
     ask = bench.legality.independent
-    held = any(isinstance(node, Guard) for node in between) and _reads_by_position(second)
-    up = defined.isdisjoint(used) and not held
-    if up and all(not _allocates(node, second) and ask(node, second, facts) for node in between):
-        return True
-    if all(not _allocates(node, first) and ask(first, node, facts) for node in between):
+    if not up:
+        return all(not _allocates(nodes[n], first) and ask(first, nodes[n], known[n]) for n in between)
+    defined = frozenset[Value]().union(*(bench.defines(nodes[n]) for n in between))
+    if not defined.isdisjoint(values_used_in(Region((second,)))):
         return False
-    return None
+    if any(isinstance(nodes[n], Guard) for n in between) and _reads_by_position(second):
+        return False
+    return all(not _allocates(nodes[n], second) and ask(nodes[n], second, known[n]) for n in between)
 
 
 def _reads_by_position(node: Node) -> bool:
