@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.end_to_end.data import f8
 from tests.end_to_end.table import Row, Table
 
 FOUND = Table()
@@ -138,6 +139,15 @@ def what_a_guard_says_does_not_hold_above_it(a):
         w = a[None]
         w[:] = w[-100:]
     return a * 0.5
+
+
+@FOUND.add(lambda: (f8(5), 4), lambda: (f8(5), 9))
+def a_copy_of_a_copy(a, n):
+    v = np.ceil(a).astype(np.float64)
+    if np.count_nonzero(v) == n:
+        v[...] = v + 1
+        a = v.astype(np.float64) * a
+    return v, v[:-1], a
 
 
 # ---- still different ------------------------------------------------------------------------------------------------

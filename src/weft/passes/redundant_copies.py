@@ -202,7 +202,8 @@ class _Copies:
         """Use one container for a temporary and its copy."""
         source, target = copy.source.container, copy.node.output.container
         old, new = self.bench.containers[source], self.bench.containers[target]
-        if source in self.names or target in self.names or source in self.names.values():
+        merged = {*self.names, *self.names.values()}
+        if source in merged or target in merged:  # one at a time: the next round looks at what has become of them
             return False
         whole = copy.source == full_view(old) and copy.node.output == full_view(new)
         alike = old.shape == new.shape and old.dtype is new.dtype and old.layout is new.layout
