@@ -120,8 +120,8 @@ class Exactness:
                 return not self.memory.roots(bundle).isdisjoint(self.containers)
             case View(container=container):
                 return self.is_free(container)
-            case Listed(view=View(container=container)) | Anew(view=View(container=container)):
-                return self.is_free(container)
+            case Listed(view=view) | Anew(view=view):
+                return self.is_free(view)
             case Pack(items=items):
                 return any(self.is_free(item) for item in items)
             case Choice(tag=tag, items=items):

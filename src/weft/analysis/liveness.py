@@ -266,12 +266,8 @@ class _Search:
                 needed += self.viewed(node.input)
             case MatMul():
                 needed += (*self.viewed(node.lhs), *self.viewed(node.rhs))
-        if (
-            self.loop_sites
-            and place.site >= 0
-            and isinstance(node, Elementwise)
-            and self.memory.may_read_elsewhere(node)
-        ):
+        copies = isinstance(node, Elementwise) and self.memory.may_read_elsewhere(node)
+        if copies and self.loop_sites and place.site >= 0:
             self.visible.append(SiteNumber(place.site))
         warns = operation_may_warn(node, self.program.containers, self.program.warn_sites)
         self.write(node.output.container, needed, warns=warns)

@@ -229,25 +229,12 @@ def identity_of(build: Builder, operand: Operand) -> Identity:
     if not isinstance(operand, Array) or operand.view.container == NOTHING:
         return Identity.NONE
     container = build.container(operand.view.container)
-    if not _holds_argument(build, container):
+    if not any(build.container(name).storage is Storage.ARGUMENT for name in build.reaches(container.name)):
         return Identity.NONE
     is_object = any(known is operand for known in build.ledger.objects)
     if is_object and container.name not in build.ledger.views:
         return Identity.ARGUMENT
     return Identity.VIEW if is_object or _may_be_whole(operand.view, container) else Identity.NONE
-
-
-def _holds_argument(build: Builder, container: Container) -> bool:
-    """Whether an array is an argument, or bound to one at times."""
-    seen, left = {container.name}, [container]
-    while left:
-        container = left.pop()
-        if container.storage is Storage.ARGUMENT:
-            return True
-        fresh = [name for name in container.may_alias if name not in seen and name != NOTHING]
-        seen.update(fresh)
-        left += [build.container(name) for name in fresh]
-    return False
 
 
 def _may_be_whole(view: View, container: Container) -> bool:

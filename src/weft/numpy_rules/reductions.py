@@ -13,7 +13,8 @@ from functools import cache
 import numpy as np
 
 from weft.ir.dtypes import DType, ScalarType
-from weft.ir.exprs import Expr, const, const_index, op
+from weft.ir.exprs import Expr, const_index, op
+from weft.ir.neutral import neutral
 from weft.ir.nodes import Reduce, Scan, View
 from weft.numpy_rules.arguments import (
     Flag,
@@ -45,7 +46,7 @@ from weft.numpy_rules.elementwise import broadcast_to, cast, map_elements, new_a
 from weft.numpy_rules.indexing import drop_axis, insert_axis
 from weft.numpy_rules.registry import numpy_rule
 from weft.numpy_rules.reshaping import flat_array
-from weft.numpy_rules.values import Array, Masked, Operand, Scalar
+from weft.numpy_rules.values import Array, Operand, Scalar
 
 _IDENTITIES = {"add": 0, "multiply": 1, "logical_or": 0, "logical_and": 1}
 _REDUCIBLE = (*_IDENTITIES, "minimum", "maximum")
@@ -114,7 +115,8 @@ def reduce_array(
     kept = axes
     source = chosen_from(build, array) if name in _REDUCIBLE else None
     if source is not None:  # what the mask leaves out changes nothing: its elements need not be collected
-        array = _neutral_elsewhere(build, name, source)
+        unseen = Scalar(neutral(name, ScalarType(source.array.dtype)))
+        array = _kept(build, source.mask, source.array, unseen)
         axes = tuple(range(array.rank))
     result = _output(build, array.view, axes, dtype, name[:3])
     warn = build.warn_site("reduce") if dtype.kind in "fc" and name in ("add", "multiply") else -1
@@ -132,31 +134,17 @@ def reduce_array(
     return _finish(build, result, kept, keepdims)
 
 
-def _neutral_elsewhere(build: Builder, name: str, source: Masked) -> Array:
-    """The array a mask chooses from, with a number in place of the others that the reduction does not see."""
-    array, type_ = source.array, ScalarType(source.array.dtype)
-    neutral = const(array.dtype.numpy.type(_neutral(name, array.dtype)).item(), type_)
+def _kept(build: Builder, mask: Array, array: Array, other: Scalar | Array) -> Array:
+    """The elements where the mask is true, another number elsewhere."""
+    type_ = ScalarType(array.dtype)
     return map_elements(
         build,
-        (source.mask, array),
+        (mask, array, other),
         array.shape,
         array.dtype,
-        lambda args: op("select", (args[0], args[1], neutral), type_),
+        lambda args: op("select", (args[0], args[1], cast(args[2], array.dtype)), type_),
         name="kept",
     )
-
-
-def _neutral(name: str, dtype: DType) -> float | int | bool:
-    """x + -0.0 is x, whatever its sign; the least number is no rival to any, and NaN wins against it."""
-    if name in _IDENTITIES:
-        return -0.0 if name == "add" and dtype.kind in "fc" else _IDENTITIES[name]
-    largest = name == "minimum"
-    if dtype.kind == "f":
-        return np.inf if largest else -np.inf
-    if dtype.kind == "b":
-        return largest
-    limits = np.iinfo(dtype.value)
-    return int(limits.max if largest else limits.min)
 
 
 def reduce_with(
@@ -190,23 +178,15 @@ def _only_where(build: Builder, name: str, a: Operand, where: Flag, initial: Giv
     if mask is None:
         return a
     array = as_array(build, a)
-    neutral: Array | Scalar = Scalar(const_index(_IDENTITIES.get(name, 0)))
+    unseen: Array | Scalar = Scalar(const_index(_IDENTITIES.get(name, 0)))
     if name not in _IDENTITIES:
         if initial is None or is_none(initial):
             raise PythonRaises("to use a where mask one has to specify 'initial'")
-        neutral = as_data(build, initial)
-        guard_assignable(build, neutral, array.dtype)
-    if mask.rank > array.rank or (isinstance(neutral, Array) and neutral.rank > 0):
+        unseen = as_data(build, initial)
+        guard_assignable(build, unseen, array.dtype)
+    if mask.rank > array.rank or (isinstance(unseen, Array) and unseen.rank > 0):
         raise PythonRaises("the mask has more axes than the array, or initial is none number")
-    type_ = ScalarType(array.dtype)
-    return map_elements(
-        build,
-        (mask, array, neutral),
-        array.shape,
-        array.dtype,
-        lambda args: op("select", (args[0], args[1], cast(args[2], array.dtype)), type_),
-        name="kept",
-    )
+    return _kept(build, mask, array, unseen)
 
 
 def _with_initial(

@@ -14,7 +14,8 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from weft.ir.dtypes import NP_BOOL, ScalarType
-from weft.ir.exprs import Const, Expr, Index, Op, Value, const, const_index, index, op, python_const, values_in
+from weft.ir.exprs import Const, Expr, Index, Op, Value, const_index, index, op, values_in
+from weft.ir.neutral import neutral
 from weft.ir.traverse import used_values
 from weft.passes.mixed_numbers import is_tag, tag_of
 from weft.passes.straight_code import Code, Write
@@ -47,24 +48,6 @@ class Step:
     private: frozenset[Value] = frozenset()
     chosen: Expr | None = None
     condition: Expr | None = None
-
-
-def identity(operation: str, type_: ScalarType) -> Expr:
-    """What changes nothing: `x + -0.0` is x for every x, and `x + 0.0` is not."""
-    kind = type_.dtype.kind
-    if operation in _SUMS:
-        return _literal({"f": -0.0, "c": complex(-0.0, -0.0)}.get(kind, 0), type_)
-    if operation == "multiply":
-        return _literal(1.0 if kind == "f" else 1, type_)
-    if operation in _LOGICAL:
-        return const(operation == "logical_and", type_)
-    if kind == "f":
-        return _literal(float("inf") if operation == "minimum" else -float("inf"), type_)
-    return _literal(type_.dtype.bounds[operation == "minimum"], type_)
-
-
-def _literal(value: float | complex, type_: ScalarType) -> Expr:
-    return python_const(value) if type_.python else const(value, type_)
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +123,7 @@ class Recogniser:
         if step.chosen is not None:
             holds = condition if then else op("logical_not", (condition,), NP_BOOL)
             return replace(step, element=op("logical_and", (holds, step.element), NP_BOOL))
-        nothing = identity(step.op, type_)
+        nothing = neutral(step.op, type_)
         pair = (step.element, nothing) if then else (nothing, step.element)
         return replace(step, element=op("select", (condition, *pair), type_), condition=None)
 
@@ -178,7 +161,7 @@ class Recogniser:
         element = left
         if type_.dtype.kind == "f":
             is_nan = op("isnan", (element,), NP_BOOL)
-            element = op("select", (is_nan, identity(operation, type_), element), type_)
+            element = op("select", (is_nan, neutral(operation, type_), element), type_)
         elif type_.dtype.kind not in "iu":
             return None
         return Step(operation, name, element, private=private | copies, condition=compared)

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from weft.analysis.facts import Facts
 from weft.ir.dtypes import NP_BOOL
 from weft.ir.exprs import Expr, Value, op, values_in
+from weft.ir.neutral import neutral
 from weft.ir.nodes import (
     Alloc,
     Carry,
@@ -30,7 +31,7 @@ from weft.ir.nodes import (
 )  # fmt: skip
 from weft.ir.substitution import with_fresh_values
 from weft.ir.traverse import values_defined_in
-from weft.passes.accumulations import Step, combined, identity, raised
+from weft.passes.accumulations import Step, combined, raised
 from weft.passes.base import Bench
 from weft.passes.loop_bodies import Count, computed, counted, ends, is_less, turn_of
 from weft.passes.straight_code import Code, Write
@@ -158,7 +159,7 @@ def _build(place: Place, code: Code, target: Target, count: Count) -> list[Node]
     source = _elements(code, step, turn, count)
     reduce = Reduce(
         op=step.op, output=full_view(container), input=source, axes=tuple(range(source.rank)),
-        initial=identity(step.op, type_), warn=step.warn, id=bench.number(), span=span,
+        initial=neutral(step.op, type_), warn=step.warn, id=bench.number(), span=span,
     )  # fmt: skip
     alloc = Alloc(container=container.name, site=-1, id=bench.number(), span=span)
     # Fresh values: several reductions may compute the same things.
