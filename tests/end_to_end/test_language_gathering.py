@@ -440,3 +440,41 @@ def computed_before_it_changes(a, m):
         a[m] = other
         a[m] += other
     return doubled, other
+
+
+# ---------------------------------------------------------------- masks, read through more than once
+
+
+@TABLE.add(
+    lambda: (f8(7), i8(7), b1(7)),
+    lambda: (f8(0), i8(0), b1(0)),
+    lambda: (f8(7)[::-1], i8(14)[::2], b1(7)),
+    lambda: (f8(7), i8(7), np.ones(7, bool)),
+    lambda: (f8(7), i8(7), np.zeros(7, bool)),
+    lambda: (f8(3, 4), i8(3, 4), b1(3, 4)),
+    lambda: (f8(4, 3).T, i8(3, 4), b1(3, 8)[:, ::2]),
+    lambda: (f8(7), i8(6), b1(7)),
+)
+def one_mask_for_several_arrays(a, i, mask):
+    first = a[mask]
+    second = i[mask]
+    mask[...] = ~mask
+    return first, second, a[mask], i[mask] * 2, first.shape
+
+
+@TABLE.add(lambda: (f8(9), 4), lambda: (f8(9), 0), lambda: (f8(1), 3))
+def an_array_that_shrinks(a, turns):
+    place = np.arange(a.shape[0])
+    last = np.zeros(a.shape[0])
+    for turn in range(turns):
+        a = a * 1.5 - 0.3
+        gone = np.abs(a) > 2.0
+        last[place[gone]] = turn + a[gone]
+        place, a = place[~gone], a[~gone]
+    return place, a, last
+
+
+@TABLE.add(lambda: (f8(5, 3), b1(5), 1), lambda: (f8(5, 3), b1(5), -2), lambda: (f8(0, 3), b1(0), 0))
+def rows_of_a_mask(a, mask, k):
+    a[mask] += 1.0
+    return a[mask], a[mask, k], a[mask, 1:]

@@ -19,7 +19,8 @@ def summary(tally: Tally, seconds: float) -> Iterator[str]:
         f"{tally.programs} programs in {seconds:.0f} s ({seconds / max(tally.programs, 1):.3f} s each), "
         f"{refused} not compiled; {tally.calls} calls: {tally.native} native, {tally.resumed} went on in Python, "
         f"{tally.missed} fitted no kernel, {tally.raised} raised; {tally.unread} warnings of what nobody reads, "
-        f"{tally.overlaps} calls in which NumPy reads what it has just written"
+        f"{tally.overlaps} calls in which NumPy reads what it has just written, "
+        f"{tally.sensitive} in which warnings depend on the last bits of sums and functions"
     )
     for reason, count in tally.refused.most_common(8):
         yield f"    not compiled ({count}): {reason}"

@@ -166,3 +166,48 @@ def logaddexp_of_nan_warns(a):
 @pytest.mark.parametrize("function", [ordered_complex_nans_warn, logaddexp_of_nan_warns])
 def test_still_different(function: Any) -> None:
     Row(function, (lambda: (np.array([1 + 1j, complex("nan"), 2]),),), 0.0, "native").check()
+
+
+@FOUND.add(
+    lambda: (np.array([-1.5, 2.0, -np.inf, -0.0]), 0.5),
+    lambda: (np.array([-1.5, 2.0], np.float32), 0.5),
+    lambda: (np.array([1e200, 0.0]), 2),
+    lambda: (np.array([1e200, 0.0]), 2.0),
+    lambda: (np.array([1e200, 0.0]), -1),
+    lambda: (np.array([1e200, 0.0]), -1.0),
+    lambda: (np.array([1e200, 0.0]), 3),
+    lambda: (np.array([1e200, 0.0]), np.float64(0.5)),
+    lambda: (np.array([3, 4]), 0.5),
+    lambda: (np.array([-4.0 + 0j, 2j]), 0.5),
+    lambda: (np.array([[True, False]]), 2),
+)
+def a_power_known_at_run_time_may_be_another_function(a, p):
+    b = a * 1.0
+    b **= p
+    c = a * 1.0
+    c[c > 1] **= p
+    return a**p, b, c
+
+
+@FOUND.add(lambda: (np.array(-4.0), 0.5), lambda: (np.array(-4.0), 0.25), lambda: (np.float64(-4.0), 0.5))
+def a_power_of_an_array_without_axes(a, p):
+    return a**p
+
+
+@FOUND.add(lambda: (np.array([1e200, -1.0]),), lambda: (np.array([0.0, 4.0], np.float32),))
+def a_power_known_now_is_chosen_by_its_type(a):
+    return a**2, a**2.0, a**-1, a**-1.0, a**0.5, a**1, a**1.0
+
+
+@FOUND.add(lambda: (f8(4),))
+def a_slice_beyond_an_axis_of_length_one(c):
+    d = c[:, None]
+    d[0, :100] = 5.0
+    d[1, -100:] += 1
+    return d, d[:, -7:3], d[::-1, 5:], d[0, 100::-1], d[1, :-100], d[2, -100::-1]
+
+
+@FOUND.add(lambda: (np.array([np.nan]),), lambda: (np.array([2.0]),))
+def a_comparison_with_nan_is_no_warning_of_what_follows(a):
+    chosen = a[a >= -1]
+    return np.cumsum(chosen[::-1])

@@ -23,6 +23,9 @@ BATCH = 50
 CRASH = "crash"
 
 
+_COUNTS = ("programs", "calls", "resumed", "raised", "missed", "unread", "overlaps", "sensitive")
+
+
 @dataclass(slots=True)
 class Tally:
     """What came of many programs."""
@@ -35,6 +38,7 @@ class Tally:
     missed: int = 0
     unread: int = 0
     overlaps: int = 0
+    sensitive: int = 0
     refused: Counter[str] = field(default_factory=Counter[str])
     findings: list[Finding] = field(default_factory=list[Finding])
     buckets: Buckets = field(default_factory=Buckets)
@@ -42,14 +46,14 @@ class Tally:
     def add(self, report: Report, programs: int) -> None:
         self.programs += programs
         self.native += len(report.native)
-        for name in ("calls", "resumed", "raised", "missed", "unread", "overlaps"):
+        for name in _COUNTS[1:]:
             setattr(self, name, getattr(self, name) + getattr(report, name))
         self.refused.update(reason for _, reason in report.refused)
         self.findings += report.findings
         self.buckets.add(report.native)
 
     def update(self, other: Tally) -> None:
-        for name in ("programs", "calls", "native", "resumed", "raised", "missed", "unread", "overlaps"):
+        for name in ("native", *_COUNTS):
             setattr(self, name, getattr(self, name) + getattr(other, name))
         self.refused.update(other.refused)
         self.findings += other.findings

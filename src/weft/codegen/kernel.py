@@ -94,6 +94,15 @@ class Kernel:
     map_depth: int = 0
     parallel: bool = False
     counter: int = 0
+    extents: frozenset[Value] = field(init=False)
+
+    def __post_init__(self) -> None:
+        """The lengths of arrays.
+
+        One that a mask gives must not be found again by comparing further down, where the flags of a NaN would count.
+        """
+        containers = self.program.containers.values()
+        self.extents = frozenset(value for array in containers for extent in array.shape for value in extent.values)
 
     def line(self, text: str = "") -> None:
         """One line of C."""

@@ -44,6 +44,7 @@ from weft.ir.nodes import (
 
 # A loop of plain statements asks for interrupts once in so many iterations.
 _POLL_EVERY = 1024
+_FEW_STEPS = 100  # plain statements in a row that do not ask
 
 
 def emit_region(kernel: Kernel, region: Region, scope: Scope) -> None:
@@ -154,7 +155,8 @@ def _emit_iterations(kernel: Kernel, node: Loop) -> None:
     kernel.writer.comment(node.span)
     declare_carries(kernel, node.carries)
     step = node.step.constant
-    if step in (1, -1) and not kernel.parallel and _is_straight(node.body):
+    brief = _steps(node) <= _FEW_STEPS
+    if step in (1, -1) and not kernel.parallel and not brief and _steps_of(node.body) <= _FEW_STEPS:
         _emit_strips(kernel, node, step)
         return
     start, stop = index_text(kernel, node.start), index_text(kernel, node.stop)
@@ -171,7 +173,8 @@ def _emit_iterations(kernel: Kernel, node: Loop) -> None:
         head = f"for (uint64_t {trip} = 0; {trip} < {trips}; ++{trip}, {name} += {by})"
     scope = _loop_scope(kernel, node)
     with kernel.block(head):
-        _emit_poll(kernel)
+        if not brief:
+            _emit_poll(kernel)
         kernel.emit_region(kernel, node.body, scope)
     _emit_label(kernel, scope)
 
@@ -185,9 +188,22 @@ def _emit_label(kernel: Kernel, scope: Scope) -> None:
         kernel.line(f"{scope.label}:;")
 
 
-def _is_straight(body: Region) -> bool:
-    *inside, last = body.nodes or (None,)
-    return isinstance(last, Continue) and all(isinstance(node, Tasklet | Guard | Site) for node in inside)
+def _steps_of(region: Region) -> float:
+    return sum(map(_steps, region.nodes))
+
+
+def _steps(node: Node) -> float:
+    """How many plain statements a node runs at most: for a few of them an interrupt can wait."""
+    match node:
+        case Tasklet() | Guard() | Site() | Yield() | Continue():
+            return 1
+        case Branch(then=then, orelse=orelse):
+            return max(_steps_of(then), _steps_of(orelse))
+        case Loop(start=start, stop=stop, body=body):
+            turns = (stop - start).constant
+            return math.inf if turns is None else abs(turns) * _steps_of(body)
+        case _:
+            return math.inf
 
 
 def _emit_strips(kernel: Kernel, node: Loop, step: int) -> None:

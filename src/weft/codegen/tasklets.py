@@ -12,6 +12,7 @@ from weft.codegen.kernel import Kernel, Watch, bare
 from weft.codegen.late_checks import LateChecks
 from weft.codegen.nest_operations import is_lone, operations_in
 from weft.codegen.scalars import Operand
+from weft.ir.dtypes import DType
 from weft.ir.exprs import Expr
 from weft.ir.nodes import Let, Memlet, Tasklet
 from weft.ir.ops import may_warn
@@ -37,7 +38,10 @@ def _emit_let(kernel: Kernel, let: Let, late: LateChecks) -> None:
     site = let.warn if let.warn >= 0 else kernel.default_site
     (text,) = _emit_noted(kernel, [let.expr], site, late)
     late.lets[let.value] = let.expr
-    kernel.line(f"const {c_type(let.value.type)} {kernel.new_value(let.value)} = {bare(text)};")
+    text = bare(text)
+    if let.value in kernel.extents:
+        text = f"{kernel.support.need('keep', DType.INT64)}({text})"
+    kernel.line(f"const {c_type(let.value.type)} {kernel.new_value(let.value)} = {text};")
 
 
 def _emit_noted(kernel: Kernel, exprs: Sequence[Expr], site: int, late: LateChecks) -> list[str]:

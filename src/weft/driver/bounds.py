@@ -98,6 +98,10 @@ class Bounds:
         """Whether what stands there depends on an operation whose last bits are open."""
         return self._first_free(place) >= 0
 
+    def is_exact(self) -> bool:
+        """Whether no operation of the program leaves a bit open."""
+        return all(exactness.exact for _, exactness in self._stages())
+
     def is_open(self) -> bool:
         """Whether some output has no digit that could be compared: then its warnings are as open as its value."""
         free = (number for number, (_, exactness) in enumerate(self._stages()) if not exactness.exact)

@@ -20,10 +20,11 @@ from weft.ir.dtypes import NP_BOOL, PY_BOOL, PY_COMPLEX, PY_FLOAT, DType, Scalar
 from weft.ir.exprs import Const, Expr, const, index, op, python_const
 from weft.numpy_rules.arrays import from_nested
 from weft.numpy_rules.classes import class_of, python_refuses
-from weft.numpy_rules.elementwise import apply_ufunc, operator_ufunc
+from weft.numpy_rules.elementwise import apply_ufunc
 from weft.numpy_rules.flat import read_flat
 from weft.numpy_rules.gathering import read_item
 from weft.numpy_rules.index_makers import made_by_index
+from weft.numpy_rules.powers import operator_ufunc
 from weft.numpy_rules.scalars import is_python_scalar, negate, python_binary, python_unary, truth
 from weft.numpy_rules.values import (
     Array,

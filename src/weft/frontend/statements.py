@@ -34,9 +34,10 @@ from weft.ir.exprs import Const, Expr, Index, Value, const_index
 from weft.ir.nodes import Bundle, Missing, Return
 from weft.numpy_rules.arguments import PythonRaises
 from weft.numpy_rules.arrays import read_scalar
-from weft.numpy_rules.elementwise import apply_ufunc, operator_ufunc
+from weft.numpy_rules.elementwise import apply_ufunc
 from weft.numpy_rules.flat import read_flat
 from weft.numpy_rules.guards import Scope
+from weft.numpy_rules.powers import operator_ufunc
 from weft.numpy_rules.scalars import negate
 from weft.numpy_rules.selections import Basic, select
 from weft.numpy_rules.values import (
@@ -383,7 +384,7 @@ def _in_place(ctx: Lowering, name: str, old: Operand, value: Operand) -> Operand
 
 def _ufunc_in_place(ctx: Lowering, name: str, target: Array, value: Operand) -> Operand:
     called, operands = operator_ufunc(name, target, value)
-    return apply_ufunc(ctx.build, called, operands, out=target)
+    return apply_ufunc(ctx.build, called, operands, out=target, operator=True)
 
 
 def _augment_item(ctx: Lowering, name: str, base: Operand, key: Operand, value: ast.expr) -> None:

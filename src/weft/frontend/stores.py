@@ -13,10 +13,11 @@ from weft.ir.exprs import Expr, const, const_index, op
 from weft.ir.nodes import View
 from weft.numpy_rules.arguments import PythonRaises
 from weft.numpy_rules.arrays import as_data, from_nested
-from weft.numpy_rules.elementwise import apply_ufunc, cast, guard_fits, narrowed, operator_ufunc, refuse_readonly, store
+from weft.numpy_rules.elementwise import apply_ufunc, cast, guard_fits, narrowed, refuse_readonly, store
 from weft.numpy_rules.flat import write_flat
 from weft.numpy_rules.gathering import chosen_alike, read_selected, write_selected
 from weft.numpy_rules.indexing import drop_axis
+from weft.numpy_rules.powers import operator_ufunc
 from weft.numpy_rules.selections import Basic, Selected, Selection, select
 from weft.numpy_rules.values import Array, Flat, Masked, Never, Operand, Scalar, Tuple
 from weft.support.errors import CompileError
@@ -109,10 +110,10 @@ def augment_selected(ctx: Lowering, name: str, selected: Masked | Selection, val
         source = chosen_alike(build, selected, value)
         if isinstance(selected, Masked) and (isinstance(value, Scalar) or source is not None):
             called, operands = operator_ufunc(name, array, value if source is None else source.array)
-            return apply_ufunc(build, called, operands, out=selected)
+            return apply_ufunc(build, called, operands, out=selected, operator=True)
         old = read_selected(build, selected)
         called, operands = operator_ufunc(name, old, as_data(build, value))
-        result = apply_ufunc(build, called, operands)
+        result = apply_ufunc(build, called, operands, operator=True)
         if isinstance(result, Never):
             return result
         assert isinstance(old, Array)

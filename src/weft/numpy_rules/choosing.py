@@ -13,12 +13,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from typing import TypeVar
 
-from weft.ir.exprs import Index
 from weft.ir.nodes import Elementwise, full_view
 from weft.numpy_rules.builder import Builder
-from weft.numpy_rules.guards import Chosen, Counted, Writes
+from weft.numpy_rules.guards import Chosen, Known, Writes
 from weft.numpy_rules.values import Array, Masked
+
+T = TypeVar("T")
 
 
 def note_chosen(build: Builder, target: Array, mask: Array, make: Callable[[], Array], sources: Iterable[str]) -> None:
@@ -61,15 +63,15 @@ def chosen_by(build: Builder, array: Array, mask: Array) -> Masked | None:
     return chosen_from(build, array) if chosen is not None and chosen.mask == mask else None
 
 
-def counted(build: Builder, mask: Array, count: Callable[[], Index]) -> Index:
-    """How many elements of a mask are true; computed once where it cannot have changed."""
+def remembered(build: Builder, notes: dict[str, Known[T]], mask: Array, find: Callable[[], T]) -> T:
+    """What is noted about a mask; found out once where it cannot have changed."""
     name = mask.view.container
-    known = build.ledger.counts.get(name)
+    known = notes.get(name)
     writes = _writes(build, (name,))
     if known is not None and (known.mask, known.writes) == (mask, writes) and known.scope is build.scope:
-        return known.count
-    result = count()
-    build.ledger.counts[name] = Counted(mask, result, build.scope, writes)
+        return known.value
+    result = find()
+    notes[name] = Known(mask, result, build.scope, writes)
     return result
 
 

@@ -23,6 +23,7 @@ from weft.ir.ops import OPS, narrows
 from weft.numpy_rules.builder import Builder
 from weft.numpy_rules.choosing import chosen_from, note_chosen_by_all
 from weft.numpy_rules.memory_order import OrderRule, iteration_order
+from weft.numpy_rules.powers import fast_powers, take_fast_ways
 from weft.numpy_rules.values import Array, Masked, Never, Operand, Scalar
 
 # Python's bool is not weak: it counts as NumPy's.
@@ -46,7 +47,7 @@ def apply_ufunc(
 ) -> Operand:
     """`np.name(*operands, out=out, dtype=dtype)`; with `where` too, if `out` is masked.
 
-    `words` is what warnings call it, where that is not its name.
+    `operator`: it was written as one. `words` is what warnings call it, where that is not its name.
     """
     parts = [part for part in operands if isinstance(part, Scalar | Array)]
     if len(parts) != len(operands):
@@ -62,14 +63,17 @@ def apply_ufunc(
     for part, target in zip(parts, loop, strict=False):
         if not guard_fits(build, part, target):
             return Never()
+    fast = fast_powers(parts) if operator and name == "power" else []
     if out is None and all(isinstance(part, Scalar) or part.rank == 0 for part in parts):
+        for test, _ in fast:
+            build.guard(op("logical_not", (test,), NP_BOOL), "this power is another function")
         return _scalar(build, name, parts, loop, words or name, lone=operator and _is_scalar_math(parts))
     parts = [
         Scalar(narrowed(build, part.expr, target)) if isinstance(part, Scalar) else part
         for part, target in zip(parts, loop, strict=False)
     ]
-    result = _array(build, name, parts, loop, out, words or name)
-    if out is None and isinstance(result, Array):
+    result = _array(build, name, parts, loop, out, words or name, fast)
+    if out is None and isinstance(result, Array) and not fast:
         _note_chosen(build, name, parts, loop, words or name, result)
     return result
 
@@ -88,19 +92,6 @@ def _is_scalar_math(parts: Sequence[Scalar | Array]) -> bool:
     if len(own) == 2:
         return np.promote_types(own[0].numpy, own[1].numpy) in (own[0].numpy, own[1].numpy)
     return all(_KINDS.index(type_.dtype.kind) <= _KINDS.index(own[0].kind) for type_ in scalars if type_.python)
-
-
-def operator_ufunc(name: str, left: Operand, right: Operand) -> tuple[str, tuple[Operand, ...]]:
-    """The ufunc that an operator of arrays calls: `a ** 2` and the like take fast paths, which give other bits."""
-    if name != "power" or not isinstance(left, Array) or not isinstance(right, Scalar) or not right.type.python:
-        return name, (left, right)
-    literal = right.expr.value if isinstance(right.expr, Const) else getattr(right.expr, "constant", None)
-    fast = {2: "square", 1: "positive", -1: "reciprocal", 0.5: "sqrt"}
-    if isinstance(literal, int | float) and literal in fast and left.dtype.kind in "fc":
-        return fast[literal], (left,)
-    if literal == 2 and isinstance(literal, int) and left.dtype.kind in "iu":
-        return "square", (left,)
-    return name, (left, right)
 
 
 @lru_cache(maxsize=1024)
@@ -274,8 +265,9 @@ def _array(
     loop: Sequence[DType],
     out: Array | Masked | None,
     words: str,
+    fast: Sequence[tuple[Expr, str]],
 ) -> Operand:
-    """An array operation."""
+    """An array operation; where a test in `fast` holds, its function of the first operand."""
     masks: list[Array] = []
     if isinstance(out, Masked):
         masks, out = [out.mask], out.array
@@ -283,13 +275,16 @@ def _array(
     warn = build.warn_site(words) if may_warn(name, loop) else -1
     body = _body(name, loop, masked=bool(masks))
     if out is None:
-        return map_elements(build, parts, shape, loop[-1], body, name=name, warn=warn)
+        result = map_elements(build, parts, shape, loop[-1], body, name=name, warn=warn)
+        take_fast_ways(build, fast, lambda other: _body(other, (loop[0], loop[-1]), masked=False))
+        return result
     if not np.can_cast(loop[-1].numpy, out.dtype.numpy, "same_kind"):
         return build.leave(f"np.{name}: the result cannot be cast to the output")
     if out.rank < len(shape):
         return build.leave("non-broadcastable output operand")
     broadcast_to(build, View("", shape, ()), out.shape)
     result = map_elements(build, (*parts, *masks), out.shape, loop[-1], body, name=name, warn=warn)
+    take_fast_ways(build, fast, lambda other: _body(other, (loop[0], loop[-1]), masked=bool(masks)))
     if masks:
         store_where(build, out, masks[0], result, words)
     else:

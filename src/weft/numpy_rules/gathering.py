@@ -17,7 +17,7 @@ from weft.ir.nodes import Alloc, Layout, Map, Storage, Tasklet, View
 from weft.numpy_rules.arguments import PythonRaises
 from weft.numpy_rules.arrays import copy_array, empty_array, generate, read_scalar, steady
 from weft.numpy_rules.builder import Builder
-from weft.numpy_rules.choosing import chosen_by
+from weft.numpy_rules.choosing import chosen_by, note_chosen
 from weft.numpy_rules.elementwise import (
     broadcast_to,
     cast,
@@ -31,10 +31,10 @@ from weft.numpy_rules.elementwise import (
     store_where,
 )
 from weft.numpy_rules.indexing import drop_axis
-from weft.numpy_rules.masks import count_true, elements_where, put_where
+from weft.numpy_rules.masks import count_true, places_of, put_where
 from weft.numpy_rules.memory_order import copied_order, iteration_order
-from weft.numpy_rules.reshaping import product
-from weft.numpy_rules.selections import Basic, Pick, Selected, Selection, positions_at, select
+from weft.numpy_rules.reshaping import product, reshape_view
+from weft.numpy_rules.selections import Basic, Pick, Selected, Selection, as_selection, positions_at, select
 from weft.numpy_rules.values import Array, Masked, Operand, Scalar
 from weft.numpy_rules.walking import Point, for_each
 
@@ -62,7 +62,7 @@ def read_selected(build: Builder, selected: Selected) -> Array | Scalar:
         case Basic(array=array, copies=copies):
             return copy_array(build, array) if copies else array
         case Masked(array=array, mask=mask):
-            return elements_where(build, array, mask)
+            return _elements_where(build, array, mask)
         case Selection():
             return gather(build, selected)
 
@@ -88,6 +88,19 @@ def gather(build: Builder, selection: Selection, *, c_order: bool = False) -> Ar
             span=build.span,
         )
     )
+    return target
+
+
+def _elements_where(build: Builder, array: Array, mask: Array) -> Array:
+    """`array[mask]` for a mask of the same shape: the elements in C order."""
+    flat = reshape_view(build, array.view, (product(array.shape),))
+    places = None if flat is None else places_of(build, mask)
+    if flat is None or places is None:
+        target = gather(build, as_selection(build, Masked(array, mask)))
+    else:
+        picks = (Pick(0, places, wrap=False),)
+        target = gather(build, Selection(Array(flat, array.dtype), picks, places.shape, 0))
+    note_chosen(build, target, mask, lambda: array, (array.view.container,))
     return target
 
 

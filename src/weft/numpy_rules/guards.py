@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any, Generic, TypeAlias, TypeVar
 
 from weft.analysis.ranges import index_bounds, is_nonnegative, value_bounds
 from weft.ir.dtypes import NP_BOOL, PY_INT, ScalarType
@@ -21,6 +21,7 @@ from weft.support.abi import MAX_EXTENT, WarnSite
 from weft.support.errors import CompileError
 from weft.support.spans import Span
 
+T = TypeVar("T")
 FALSE = const(False, NP_BOOL)
 BIG = 1 << 61  # sums of a few such numbers cannot leave int64
 
@@ -50,11 +51,11 @@ class Chosen:
 
 
 @dataclass(frozen=True, slots=True)
-class Counted:
-    """How many elements of a mask are true, computed in a region."""
+class Known(Generic[T]):
+    """What was found out about a mask in a region: how many of its elements are true, or where."""
 
     mask: Array
-    count: Index
+    value: T
     scope: Scope
     writes: Writes
 
@@ -75,7 +76,8 @@ class Ledger:
     objects: list[Array] = field(default_factory=list[Array])  # those that are what they name, not a view of it
     views: set[str] = field(default_factory=set[str])  # REFs of views: never the very array that came in
     chosen: dict[str, Chosen] = field(default_factory=dict[str, Chosen])  # arrays of the elements that a mask chose
-    counts: dict[str, Counted] = field(default_factory=dict[str, Counted])
+    counts: dict[str, Known[Index]] = field(default_factory=dict[str, "Known[Index]"])
+    places: dict[str, Known[Array]] = field(default_factory=dict[str, "Known[Array]"])
     writes: dict[str, int] = field(default_factory=dict[str, int])  # how often the code so far writes a container
 
 

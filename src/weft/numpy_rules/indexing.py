@@ -199,6 +199,10 @@ def _end(build: Builder, operand: Operand, extent: Index, default: Index) -> Ind
     below, above = build.proves_nonnegative(value), build.proves_nonnegative(extent - value)
     if below and above:
         return value
+    if build.proves_nonnegative(-value):
+        return ZERO
+    if build.proves_nonnegative(value - extent):
+        return extent
     if _may_change(build, value):
         clipped = op("minimum", (op("maximum", (value, ZERO), PY_INT), extent), PY_INT)
         return build.let_index(clipped, "end", low=0)

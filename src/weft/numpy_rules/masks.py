@@ -4,20 +4,26 @@ in:   an array of bools
 out:  a count known at run time only, positions, and the elements at them: arrays of that length
 
     positions_of(m)  ->  n = sum(m); P = alloc [n]; for i in range(len(m)): if m[i]: P[at] = i; at += 1
+    places_of(m)     ->  n = sum(m); P = alloc [n + 1]; for i in range(len(m)): P[at] = i; at += m[i]
+                         P[:n], which no user sees: found once, for all that is read through m
 """
 
 from __future__ import annotations
 
 from weft.ir.dtypes import DType, ScalarType
-from weft.ir.exprs import Index, const
-from weft.ir.nodes import Reduce, Tasklet
+from weft.ir.exprs import Index, const, const_index
+from weft.ir.nodes import Reduce, Tasklet, View
 from weft.numpy_rules.arrays import bool_expr, map_array, write_fresh
 from weft.numpy_rules.builder import Builder
-from weft.numpy_rules.choosing import counted, note_chosen
+from weft.numpy_rules.choosing import remembered
 from weft.numpy_rules.elementwise import cast
+from weft.numpy_rules.indexing import narrow_axis
+from weft.numpy_rules.reshaping import product, reshape_view
 from weft.numpy_rules.values import Array
-from weft.numpy_rules.walking import Point, for_each_where
+from weft.numpy_rules.walking import Point, for_each_where, number_each
 from weft.support.abi import MAX_EXTENT
+
+ZERO, ONE = const_index(0), const_index(1)
 
 
 def mask_of(build: Builder, array: Array) -> Array:
@@ -29,7 +35,7 @@ def mask_of(build: Builder, array: Array) -> Array:
 
 def count_true(build: Builder, mask: Array) -> Index:
     """How many elements of a mask are true."""
-    return counted(build, mask, lambda: _count(build, mask))
+    return remembered(build, build.ledger.counts, mask, lambda: _count(build, mask))
 
 
 def _count(build: Builder, mask: Array) -> Index:
@@ -61,16 +67,22 @@ def positions_of(build: Builder, mask: Array) -> tuple[Array, ...]:
     return found
 
 
-def elements_where(build: Builder, array: Array, mask: Array) -> Array:
-    """`array[mask]` for a mask of the same shape: the elements in C order."""
-    target = Array(build.alloc((count_true(build, mask),), array.dtype, "x"), array.dtype)
+def places_of(build: Builder, mask: Array) -> Array | None:
+    """Where a mask is true, counted in C order, to read or write through; None if that needs a copy of it."""
+    flat = reshape_view(build, mask.view, (product(mask.shape),))
+    if flat is None:
+        return None
+    return remembered(build, build.ledger.places, mask, lambda: _places(build, flat, count_true(build, mask)))
 
-    def take(point: Point, at: Index) -> None:
-        write_fresh(build, [(target.view.at((at,)), build.read(array.view, point, array.dtype))])
 
-    for_each_where(build, mask.shape, lambda point: build.read(mask.view, point, DType.BOOL, "m"), take)
-    note_chosen(build, target, mask, lambda: array, (array.view.container,))
-    return target
+def _places(build: Builder, mask: View, count: Index) -> Array:
+    base = build.alloc((count + 1,), DType.INT64, "at")
+
+    def note(point: Point, at: Index) -> None:
+        write_fresh(build, [(base.at((at,)), cast(point[0], DType.INT64))])
+
+    number_each(build, mask.shape, lambda point: build.read(mask, point, DType.BOOL, "m"), note)
+    return Array(narrow_axis(base, 0, ZERO, count, ONE), DType.INT64)
 
 
 def put_where(build: Builder, array: Array, mask: Array, values: Array) -> None:

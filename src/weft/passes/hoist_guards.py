@@ -11,21 +11,24 @@ range; that is exact where every alternative of it gets worse in the same direct
 nothing. Where the hoisted guard fails, Python repeats the whole loop from the site in front: nothing has happened yet.
 A guard in an arm of a branch leaves it together with the condition: `not branch or guard`.
 
+A guard on lengths of slices is checked for the slices as they are written, if from that and the range of the loop it
+follows that none of them is clipped: `A[i + 1:] @ x[i + 1:]` fits for all i below len(x) if len(A) == len(x).
+
 Guards stay that depend on what the loop computes, that an iteration or the loop may end before, and those for which
 there is no site in front of the loop, or something has been written since that Python could see. Those of `while` stay.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
-from weft.analysis.conditions import Atom, Clause, Constraint, clauses_of, condition_of, is_refuted, simplest
+from weft.analysis.conditions import Atom, Clause, Constraint, as_index, clauses_of, condition_of, is_refuted, simplest
 from weft.analysis.facts import Facts
 from weft.analysis.ranges import is_nonnegative
 from weft.ir.dtypes import NP_BOOL
-from weft.ir.exprs import Expr, Index, Value, op, polynomial_of, substitute, values_in
+from weft.ir.exprs import Expr, Index, Op, Value, const, op, polynomial_of, substitute, values_in
 from weft.ir.nodes import (
     Branch,
     Break,
@@ -44,6 +47,7 @@ from weft.ir.nodes import (
 from weft.ir.traverse import all_nodes, bound_extents, inner_regions, values_defined_in
 from weft.passes.base import Bench, Session
 from weft.passes.open_sites import OpenSite, Writes, open_site
+from weft.passes.propagate_values import PropagateValues
 from weft.support.abi import NOT_COMPILED
 
 
@@ -57,7 +61,10 @@ class HoistGuards:
         """The program with fewer guards in its loops."""
         walk = _Walk(Bench(self.name, program, session))
         body = walk.region(program.body, Facts(), None)
-        return program if body is program.body else replace(program, body=body)
+        if body is program.body:
+            return program
+        program = replace(program, body=body)
+        return PropagateValues().run(program, session) if walk.unclips else program
 
 
 _TRIAL = OpenSite(-1, frozenset())
@@ -68,6 +75,7 @@ class _Walk:
         self.bench = bench
         self.memory = bench.legality.memory
         self.writes = Writes(self.memory)
+        self.unclips = False  # a guard in front of a loop says that slices in it are not clipped
 
     def region(self, region: Region, facts: Facts, site: OpenSite | None) -> Region:
         """A region with the guards of its loops in front of them; `site` is open at its head."""
@@ -78,7 +86,7 @@ class _Walk:
             said = len(self.bench.session.records)
             inner = self.inside(node, facts, site)
             if isinstance(inner, Loop):
-                guards, inner = _Hoisting(inner, facts, site, self.bench).run()
+                guards, inner = self.hoisted(inner, facts, site)
                 if site is not None and any(isinstance(below, Guard) for below in all_nodes(inner.body)):
                     guards, inner = self.nest(node, facts, site, said) or (guards, inner)
                 nodes += guards
@@ -90,6 +98,12 @@ class _Walk:
                 site = None
         return region if tuple(nodes) == region.nodes else Region(tuple(nodes))
 
+    def hoisted(self, loop: Loop, facts: Facts, site: OpenSite | None) -> tuple[list[Guard], Loop]:
+        hoisting = _Hoisting(loop, facts, site, self.bench)
+        result = hoisting.run()
+        self.unclips |= hoisting.unclips
+        return result
+
     def nest(self, node: Node, facts: Facts, site: OpenSite, said: int) -> tuple[list[Guard], Loop] | None:
         """A loop whose inner loops have no site in front of them (`weft.map`), with the guards of all in front of all.
 
@@ -100,7 +114,7 @@ class _Walk:
         records = self.bench.session.records
         tried = len(records)
         body = self.region(node.body, facts.inside(node, self.memory)[0], _TRIAL)
-        guards, loop = _Hoisting(replace(node, body=body), facts, site, self.bench).run()
+        guards, loop = self.hoisted(replace(node, body=body), facts, site)
         left = any(isinstance(below, Guard) and below.site == _TRIAL.number for below in all_nodes(loop.body))
         if left or not guards:
             del records[tried:]
@@ -132,7 +146,9 @@ class _Hoisting:
     bench: Bench
     varying: frozenset[Value] = frozenset()
     ends_early: bool = False
+    unclips: bool = False
     lets: dict[Value, Expr] = field(default_factory=dict[Value, Expr])
+    clips: dict[Value, Clip] = field(default_factory=dict[Value, "Clip"])
     found: list[Guard] = field(default_factory=list[Guard])
 
     def run(self) -> tuple[list[Guard], Loop]:
@@ -142,6 +158,7 @@ class _Hoisting:
         own = values_defined_in(self.loop) | frozenset(bound_extents(self.loop, self.bench.containers))
         self.varying = own - {self.loop.var}
         self.lets = _outside_lets(self.loop.body, self.varying)
+        self.clips = _clips(self.loop.body)
         self.ends_early = any(_ends_loop(node, 0) for node in self.loop.body.nodes)
         body = self.harvest(self.loop.body, ())
         return self.found, self.loop if body is self.loop.body else replace(self.loop, body=body)
@@ -175,26 +192,60 @@ class _Hoisting:
             return "there is no way back to the head of the loop"
         if guard.reason.startswith(NOT_COMPILED):
             return "Python takes over only where it must"
-        condition = guard.condition
-        for outer, truth in conditions:
-            other = op("logical_not", (outer,), outer.type) if truth else outer
-            condition = op("logical_or", (other, condition), NP_BOOL)
-        condition = substitute(condition, self.lets)
-        used = values_in(condition)
-        if not used.isdisjoint(self.varying):
+        holds_if: list[Index] = []
+        condition = self.steady(guard.condition, conditions, holds_if)
+        if condition is None:
             return "it depends on what the loop computes"
-        if self.loop.var in used and self.ends_early:
+        if self.loop.var in values_in(condition) and self.ends_early:
             return "the loop may end before its last iteration"
-        clauses: list[Clause] = []
+        guards: list[Guard] = []
         for clause in clauses_of(condition):
             worst = self.at_worst(clause)
             if worst is None:
                 return "no end of the range is the worst case"
-            clauses.append(worst)
-        for clause in clauses:
-            self.add(Guard(condition_of(clause), self.site.number, guard.reason))
+            guards.append(Guard(condition_of(worst), self.site.number, guard.reason))
+        if not self.all_nonnegative(holds_if, guards):
+            return "a slice in it may be clipped"
+        for hoisted in guards:
+            self.add(hoisted)
+        self.unclips |= bool(holds_if)
         self.bench.note(f"checked in front of the loop: {guard.reason}", self.loop, done=True)
         return ""
+
+    def steady(self, condition: Expr, conditions: Sequence[tuple[Expr, bool]], holds_if: list[Index]) -> Expr | None:
+        """A condition under those of branches in values from outside and the loop variable; None if it has others."""
+        for outer, truth in conditions:
+            other = op("logical_not", (outer,), outer.type) if truth else outer
+            condition = op("logical_or", (other, condition), NP_BOOL)
+        condition = substitute(condition, self.lets)
+        return condition if values_in(condition).isdisjoint(self.varying) else self.unclipped(condition, holds_if)
+
+    def unclipped(self, condition: Expr, holds_if: list[Index]) -> Expr | None:
+        """A condition as if no slice were clipped in the loop, which is so if the polynomials are not negative."""
+        clauses = clauses_of(condition)
+        if any(not isinstance(atom, Constraint) for clause in clauses for atom in clause):
+            return None
+        result: Expr = const(True, NP_BOOL)
+        for clause in clauses:
+            atoms: list[Atom] = []
+            for atom in clause:
+                assert isinstance(atom, Constraint)
+                plain = _unclipped(atom.index, self.clips, holds_if)
+                if not plain.values.isdisjoint(self.varying):
+                    return None
+                atoms.append(Constraint(plain, atom.equal))
+            result = op("logical_and", (result, condition_of(tuple(atoms))), NP_BOOL)
+        return result
+
+    def all_nonnegative(self, polynomials: Sequence[Index], guards: Sequence[Guard]) -> bool:
+        """Whether polynomials are nowhere negative in the loop behind the guards."""
+        if not polynomials:
+            return True
+        facts = self.facts
+        for guard in guards:
+            facts = facts.after(guard)
+        inside = facts.inside(self.loop, self.bench.legality.memory)[0]
+        return all(self.bench.legality.is_nonnegative(polynomial, inside) for polynomial in polynomials)
 
     def add(self, guard: Guard) -> None:
         if any(guard.condition is other.condition for other in self.found):
@@ -266,6 +317,48 @@ def _outside_lets(body: Region, varying: frozenset[Value]) -> dict[Value, Expr]:
             if known and let.value.type.dtype.kind not in "iu":
                 found[let.value] = substitute(let.expr, found)
     return found
+
+
+# ---- slices that may be clipped -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Clip:
+    """What an end or a length is where nothing is clipped, which is where the polynomials are not negative."""
+
+    plain: Index
+    holds_if: tuple[Index, ...]
+
+
+def _clips(body: Region) -> dict[Value, Clip]:
+    """`max(x, 0)` and `min(x, n)` among the values of a loop: the first argument is what was asked for."""
+    found: dict[Value, Clip] = {}
+    for node in all_nodes(body):
+        for let in node.lets if isinstance(node, Tasklet) else ():
+            if isinstance(let.expr, Op) and let.expr.name in ("minimum", "maximum"):
+                holds_if: list[Index] = []
+                plain = _asked_for(let.expr, found, holds_if)
+                if plain is not None:
+                    found[let.value] = Clip(plain, tuple(holds_if))
+    return found
+
+
+def _asked_for(expr: Expr, clips: Mapping[Value, Clip], holds_if: list[Index]) -> Index | None:
+    if isinstance(expr, Op) and expr.name in ("minimum", "maximum"):
+        asked, limit = (_asked_for(part, clips, holds_if) for part in expr.args)
+        if asked is None or limit is None:
+            return None
+        holds_if.append(limit - asked if expr.name == "minimum" else asked - limit)
+        return asked
+    polynomial = as_index(expr)
+    return None if polynomial is None else _unclipped(polynomial, clips, holds_if)
+
+
+def _unclipped(polynomial: Index, clips: Mapping[Value, Clip], holds_if: list[Index]) -> Index:
+    used = [value for value in polynomial.values if value in clips]
+    for value in used:
+        holds_if += clips[value].holds_if
+    return polynomial.substitute({value: clips[value].plain for value in used}) if used else polynomial
 
 
 # ---- ways out -------------------------------------------------------------------------------------------------------

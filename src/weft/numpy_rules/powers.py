@@ -1,0 +1,81 @@
+"""`a ** b` of an array and a Python number: for some exponents NumPy calls another function, which warns otherwise.
+
+    a ** 2      ->  square(a)
+    a ** 0.5    ->  sqrt(a)
+    a ** n      ->  if n == 2: square(a), else if n == -1: reciprocal(a), else power(a, n)
+
+It looks at the type of the number: 2 and -1 count as integers only, 0.5 only as a float.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from weft.ir.dtypes import NP_BOOL, PY_FLOAT, PY_INT, ScalarType
+from weft.ir.exprs import Const, Expr, op, python_const
+from weft.ir.nodes import Branch, Elementwise, Region, Yield
+from weft.ir.substitution import with_fresh_values
+from weft.ir.traverse import all_nodes
+from weft.numpy_rules.builder import Builder
+from weft.numpy_rules.values import Array, Operand, Scalar
+
+_FAST: dict[ScalarType, dict[float, str]] = {
+    PY_INT: {2: "square", 1: "positive", -1: "reciprocal"},
+    PY_FLOAT: {0.5: "sqrt"},
+}
+Body = Callable[[Sequence[Expr]], Expr]
+
+
+def operator_ufunc(name: str, left: Operand, right: Operand) -> tuple[str, tuple[Operand, ...]]:
+    """The ufunc that an operator of arrays calls."""
+    if name != "power" or not isinstance(left, Array) or not isinstance(right, Scalar) or not right.type.python:
+        return name, (left, right)
+    literal = _literal(right.expr)
+    if literal is not None and left.dtype.kind in "fc":
+        called = _FAST.get(right.type, {}).get(literal)
+        if called is not None:
+            return called, (left,)
+    if literal == 2 and right.type == PY_INT and left.dtype.kind in "iu":
+        return "square", (left,)
+    return name, (left, right)
+
+
+def fast_powers(parts: Sequence[Scalar | Array]) -> list[tuple[Expr, str]]:
+    """For which exponents, known at run time only, the operator calls which other function of its left operand."""
+    left, right = parts
+    if not isinstance(left, Array) or left.dtype.kind not in "fc" or not isinstance(right, Scalar):
+        return []
+    if _literal(right.expr) is not None:
+        return []
+    others = _FAST.get(right.type, {})
+    return [
+        (op("equal", (right.expr, python_const(value)), NP_BOOL), called)
+        for value, called in others.items()
+        if called != "positive"  # that is what the power is anyway
+    ]
+
+
+def take_fast_ways(build: Builder, fast: Sequence[tuple[Expr, str]], body: Callable[[str], Body]) -> None:
+    """Put the operation that was written last into a branch for each test, beside the function that is then called."""
+    last = build.scope.nodes[-1]
+    for test, name in fast:
+        power = next(node for node in all_nodes(Region((last,))) if isinstance(node, Elementwise))
+        elements = [value for value, _ in power.inputs]  # of the left operand, then of a mask
+        other = replace(power, expr=body(name)(elements), warn=build.warn_site(name), id=build.new_id())
+        build.scope.nodes.pop()
+        with build.region() as then:
+            for node in with_fresh_values([other], build.new_id, {}):
+                build.emit(node)
+            build.emit(Yield(()))
+        with build.region() as orelse:
+            build.emit(last)
+            build.emit(Yield(()))
+        then, orelse = build.close(then), build.close(orelse)
+        build.emit(Branch(condition=test, then=then, orelse=orelse, id=build.new_id(), span=build.span))
+        last = build.scope.nodes[-1]
+
+
+def _literal(expr: Expr) -> float | None:
+    literal = expr.value if isinstance(expr, Const) else getattr(expr, "constant", None)
+    return literal if isinstance(literal, int | float) and not isinstance(literal, bool) else None
