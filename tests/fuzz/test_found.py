@@ -179,7 +179,6 @@ def test_still_different(function: Any) -> None:
     lambda: (np.array([1e200, 0.0]), np.float64(0.5)),
     lambda: (np.array([3, 4]), 0.5),
     lambda: (np.array([-4.0 + 0j, 2j]), 0.5),
-    lambda: (np.array([[True, False]]), 2),
 )
 def a_power_known_at_run_time_may_be_another_function(a, p):
     b = a * 1.0
@@ -189,14 +188,26 @@ def a_power_known_at_run_time_may_be_another_function(a, p):
     return a**p, b, c
 
 
-@FOUND.add(lambda: (np.array(-4.0), 0.5), lambda: (np.array(-4.0), 0.25), lambda: (np.float64(-4.0), 0.5))
-def a_power_of_an_array_without_axes(a, p):
+@FOUND.add(
+    lambda: (np.array(-4.0), 0.5),
+    lambda: (np.array(-4.0), 0.25),
+    lambda: (np.float64(-4.0), 0.5),
+    lambda: (np.array([True, False]), 2),
+    lambda: (np.array([True, False]), 3),
+    need="compiled",
+)
+def a_power_of_another_type(a, p):
     return a**p
 
 
 @FOUND.add(lambda: (np.array([1e200, -1.0]),), lambda: (np.array([0.0, 4.0], np.float32),))
 def a_power_known_now_is_chosen_by_its_type(a):
     return a**2, a**2.0, a**-1, a**-1.0, a**0.5, a**1, a**1.0
+
+
+@FOUND.add(lambda: (np.array([True, False]),), lambda: (np.array([3, -2], np.int8),))
+def a_square_of_bools_is_an_int8(a):
+    return a**2, a**3, a**2.0
 
 
 @FOUND.add(lambda: (f8(4),))

@@ -63,7 +63,7 @@ def apply_ufunc(
     for part, target in zip(parts, loop, strict=False):
         if not guard_fits(build, part, target):
             return Never()
-    fast = fast_powers(parts) if operator and name == "power" else []
+    fast = fast_powers(build, parts) if operator and name == "power" else []
     if out is None and all(isinstance(part, Scalar) or part.rank == 0 for part in parts):
         for test, _ in fast:
             build.guard(op("logical_not", (test,), NP_BOOL), "this power is another function")

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from weft.ir.dtypes import NP_BOOL, PY_FLOAT, PY_INT, ScalarType
+from weft.ir.dtypes import NP_BOOL, PY_FLOAT, PY_INT, DType, ScalarType
 from weft.ir.exprs import Const, Expr, op, python_const
 from weft.ir.nodes import Branch, Elementwise, Region, Yield
 from weft.ir.substitution import with_fresh_values
@@ -36,19 +36,19 @@ def operator_ufunc(name: str, left: Operand, right: Operand) -> tuple[str, tuple
         called = _FAST.get(right.type, {}).get(literal)
         if called is not None:
             return called, (left,)
-    if literal == 2 and right.type == PY_INT and left.dtype.kind in "iu":
+    if literal == 2 and right.type == PY_INT:
         return "square", (left,)
     return name, (left, right)
 
 
-def fast_powers(parts: Sequence[Scalar | Array]) -> list[tuple[Expr, str]]:
+def fast_powers(build: Builder, parts: Sequence[Scalar | Array]) -> list[tuple[Expr, str]]:
     """For which exponents, known at run time only, the operator calls which other function of its left operand."""
     left, right = parts
-    if not isinstance(left, Array) or left.dtype.kind not in "fc" or not isinstance(right, Scalar):
+    if not isinstance(left, Array) or not isinstance(right, Scalar) or _literal(right.expr) is not None:
         return []
-    if _literal(right.expr) is not None:
-        return []
-    others = _FAST.get(right.type, {})
+    if left.dtype is DType.BOOL and right.type == PY_INT:  # their square has another type than their powers
+        build.guard(op("not_equal", (right.expr, python_const(2)), NP_BOOL), "this power is another function")
+    others = _FAST.get(right.type, {}) if left.dtype.kind in "fc" else {}
     return [
         (op("equal", (right.expr, python_const(value)), NP_BOOL), called)
         for value, called in others.items()
