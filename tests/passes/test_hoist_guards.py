@@ -227,3 +227,32 @@ def test_out_of_an_arm_with_its_condition(golden: Golden) -> None:
     assert words(session, done=False) == [
         "checked in every iteration, no end of the range is the worst case: bounds",
     ]
+
+
+CLIPPED = """
+  {site}
+  for %i.10: py_int from 0 to %n.1 - 1 in 0:%n.1 {{
+    {inner}
+    %e.11: py_int in [0, _] = minimum(maximum(%i.10 + 1, 0), 1*%m.2)
+    %l.12: py_int in [0, _] = maximum(%m.2 - %e.11, 0)
+    guard equal(1*%l.12, {length}): b1 else site 1 "sizes differ"
+    write A[%i.10] = cast(1*%l.12): f8
+    continue
+  }}
+  return slot 0
+"""
+
+
+def test_slices_are_compared_as_they_are_written(golden: Golden) -> None:
+    before = graph(CLIPPED.format(site=SITE, inner=INNER, length="%n.1 - %i.10 - 1"))
+    made, _ = changed(HoistGuards(), before)
+    assert left_inside(made) == 0
+    assert shown(made) == golden  # where an empty slice is clipped to fit, Python runs the loop
+
+
+def test_slices_that_may_be_clipped_are_compared_in_the_loop() -> None:
+    before = graph(CLIPPED.format(site=SITE, inner=INNER, length="%n.1 + %i.10 - 1"))
+    made, session = changed(HoistGuards(), before)
+    assert left_inside(made) == 1
+    assert made is before
+    assert any("checked in every iteration" in text for text in words(session, done=False))

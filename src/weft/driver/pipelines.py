@@ -24,6 +24,7 @@ from weft.passes.schedule_maps import ScheduleMaps
 from weft.passes.simplify import Simplify
 from weft.passes.stack_arrays import StackArrays
 from weft.passes.structure_continues import StructureContinues
+from weft.passes.sums_outward import SumsOutward
 from weft.passes.unify_carries import UnifyCarries
 
 
@@ -43,9 +44,11 @@ def _cpu_passes() -> tuple[Pass, ...]:
         InnerProducts(),  # before producers are looked at: of a sum they need not be stored
         ExpandElementwise(),
         InlineProducers(),  # before loops are judged: memory allocated in an iteration is in their way
+        StackArrays(most_bytes=16),  # the result of a sum in an iteration is no obstacle
         LoopReductions(),
         LoopToMap(),
         CollapseMaps(),
+        SumsOutward(),
         FuseMaps(),
         DenseRefs(),
         InterchangeMaps(),

@@ -83,6 +83,17 @@ def unit_votes(node: Map, params: Sequence[Value], program: Program) -> list[int
     return votes
 
 
+def jumps(region: Region, params: Sequence[Value], program: Program) -> list[int]:
+    """For each value, how many accesses move with it, and not to the neighbour in memory; writes count twice."""
+    found = [0] * len(params)
+    for memlet, weight in _accesses(region):
+        levels = _levels(program, program.containers[memlet.container])
+        for number, param in enumerate(params):
+            level, unit = _stride(memlet, param, levels)
+            found[number] += weight if level > 0 or (level == 0 and not unit) else 0
+    return found
+
+
 def _is_mixed(outer: list[int], depth: list[int]) -> bool:
     """Whether the order of the outer parameters is better than the one they came in."""
     return any(depth[a] < depth[b] for a, b in zip(sorted(outer), sorted(outer)[1:], strict=False))
