@@ -46,6 +46,24 @@ def test_functions_of_odd_numbers() -> None:
     agree(edges, *[lambda value=value: (np.float64(value),) for value in odd], ulps=4)
 
 
+def powers(x):
+    return (
+        x**-2, x**-2.0, x**-1.5, x**-1.0, x**-0.5, np.power(x, 0.5), x**1.0, x**1.5, np.power(x, 2), x**2.0, x**2.5,
+        x**3, x**3.5, np.power(x, 4),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", ["d", "f"])
+def test_powers_that_are_products_and_roots(dtype: str) -> None:
+    """Within four units, of numbers large and small; of odd ones the same values, signs and warnings."""
+    largest = math.log(np.finfo(dtype).max) * 0.9
+    spread = np.exp(np.random.default_rng(5).uniform(-largest / 4, largest / 4, 4000))
+    agree(powers, lambda: (spread.astype(dtype),), lambda: (numbers(dtype)[1],), ulps=4)
+    least, most = np.finfo(dtype).tiny, np.finfo(dtype).max
+    for odd in (0.0, -0.0, np.inf, -np.inf, np.nan, least, most, most**0.3, -1.5, 1.0):
+        agree(powers, lambda odd=odd: (np.full(3, odd, dtype),), ulps=4)
+
+
 def sums(a, m):
     total = 0.0
     for i in range(len(a)):

@@ -19,6 +19,7 @@ from weft.ir.exprs import Const, Expr, Index, Monomial, Op, Value
 from weft.ir.ops import may_warn
 
 _LONGEST = 100
+_HALVES = frozenset((-4, -3, -2, -1, 1, 2, 3, 4, 5, 6, 7, 8))  # of exponents for which at most 4 roundings add up
 _ATOM = re.compile(r"[A-Za-z_]\w*|[\d.]+(LL|f)?")
 
 
@@ -90,7 +91,7 @@ class _Rendering:
             operands = tuple(self._atom(operand) for operand in operands)
             if kernel.rewritten is not None and _is_flagged(expr):
                 return self._flagged(expr, operands, noting.variable)
-            name = kernel.bind(kernel.scalars().apply(expr.name, operands, result), c_type(result))
+            name = kernel.bind(self._applied(expr, operands), c_type(result))
             late = noting.late is not None and noting.late.accepts(expr)
             cold = late or kernel.rewritten is not None
             found = check(kernel.support, expr.name, Operand(name, result), operands, lone=noting.lone, cold=cold)
@@ -99,10 +100,20 @@ class _Rendering:
             else:
                 kernel.line(f"{noting.variable} |= {found};")
             return name
-        text = kernel.scalars().apply(expr.name, operands, result)
+        text = self._applied(expr, operands)
         if self.uses[expr] > 1 or len(text) > _LONGEST:
             return kernel.bind(text, c_type(result))
         return text
+
+    def _applied(self, expr: Op, operands: tuple[Operand, ...]) -> str:
+        """The operation; powers with a known exponent of a few halves take no logarithm."""
+        scalars, dtype = self.kernel.scalars(), expr.type.dtype
+        exponent = expr.args[1].value if expr.name == "power" and isinstance(expr.args[1], Const) else None
+        if isinstance(exponent, float) and dtype.kind == "f" and scalars.arrays and not self.kernel.support.strict:
+            halves = 2 * exponent
+            if halves in _HALVES:
+                return f"{self.kernel.support.need('halves', dtype)}({operands[0].text}, {halves:.0f})"
+        return scalars.apply(expr.name, operands, dtype)
 
     def _flagged(self, expr: Op, operands: tuple[Operand, ...], variable: str) -> str:
         """An operation with its very flags, in code that hardly ever runs."""

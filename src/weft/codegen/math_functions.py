@@ -1,7 +1,7 @@
 """Functions of the C library, declared by us: the headers would cost more to compile than the kernels.
 
 Where glibc's libmvec has a vector variant, the declaration says so and gcc calls it from vectorized loops. The variants
-stay within 4 ulp (`tests/codegen/test_functions.py`). clang does not know the attribute; it has -fveclib=libmvec.
+stay within 4 ulp (`tests/semantics/test_functions.py`). clang does not know the attribute; it has -fveclib=libmvec.
 """
 
 from __future__ import annotations

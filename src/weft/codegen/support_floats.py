@@ -11,6 +11,24 @@ static inline $T weft_multiply_add_$S($T c, $T a, $T b) { return c + a * b; }
     "join": """
 static inline $T weft_join_$S($T a, $T b) { return a + b; }
 """,
+    # a to the power of halves / 2, which is known: an infinity or a zero counts as positive where that is no integer.
+    # The square root is NumPy's own way, and keeps the sign of a zero.
+    "halves": """
+static inline $T weft_halves_$S($T a, int halves)
+{
+    if (halves == 1)
+        return __builtin_sqrt$F(a);
+    const int whole = (halves < 0 ? -halves : halves) / 2;
+    const $T x = halves % 2 == 0 ? a : (a == -__builtin_inf$F() ? __builtin_inf$F() : a) + 0.0$F;
+    const $T base = halves < 0 ? 1.0$F / x : x;
+    const $T square = base * base;
+    const $T power = whole == 1 ? base : whole == 2 ? square : whole == 3 ? square * base : square * square;
+    if (halves % 2 == 0)
+        return power;
+    const $T root = halves < 0 ? 1.0$F / __builtin_sqrt$F(x) : __builtin_sqrt$F(x);
+    return whole == 0 ? root : power * root;
+}
+""",
     # NumPy's npy_divmod: the quotient is snapped to the integer that goes with the remainder.
     "floor_divide": """
 static inline $T weft_floor_divide_$S($T a, $T b)
