@@ -47,8 +47,6 @@ LEFT = {
     "sparse_product": {
         "index out of bounds": 1, "integer too large": 4, "integer too small": 4, INNER: 1,
     },
-    # An array carried from level to level, and a branch taken in all levels but the last.
-    "vertical_advection": {SHAPES: 2, "index out of bounds": 2},
 }  # fmt: skip
 
 

@@ -127,10 +127,6 @@ STAYS = {
         loop('    %a.11: f8 = B[0]\n    guard less(%a.11, 5.0:f8): b1 else site 1 "small"'),
         "it depends on what the loop computes",
     ),
-    "opposite directions": (
-        loop('    guard logical_or(less(%i.10, %n.1): b1, greater(%i.10, %m.2): b1): b1 else site 1 "between"'),
-        "no end of the range is the worst case",
-    ),
     "equal to the variable": (
         loop('    guard equal(%i.10, %n.1): b1 else site 1 "the one"'),
         "no end of the range is the worst case",
@@ -224,9 +220,18 @@ def test_out_of_an_arm_with_its_condition(golden: Golden) -> None:
     made, session = changed(HoistGuards(), before)
     assert_same_outcomes(before, made)
     assert shown(made) == golden
-    assert words(session, done=False) == [
-        "checked in every iteration, no end of the range is the worst case: bounds",
-    ]
+    assert words(session, done=False) == []
+
+
+@pytest.mark.parametrize(
+    "range_", ["from 0 to %k.5 - 1 in 0:%k.5", "from 1 to 6 in 6:0:-1", "from 0 to %n.1 - 1 in 0:%n.1"]
+)
+def test_up_to_a_place_or_the_end_of_the_range(range_: str) -> None:
+    body = '    guard logical_or(less(%i.10, %n.1): b1, greater(%i.10, %m.2): b1): b1 else site 1 "between"'
+    before = graph(loop(body, f"for %i.10: py_int {range_}"))
+    made, _ = changed(HoistGuards(), before)
+    assert left_inside(made) == 0
+    assert_same_outcomes(before, made)
 
 
 CLIPPED = """

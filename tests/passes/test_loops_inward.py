@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from weft.ir.nodes import Loop, Map, Program
 from weft.ir.traverse import all_nodes
 from weft.passes.fuse_maps import FuseMaps
 from weft.passes.inline_producers import InlineProducers
+from weft.passes.loop_to_map import LoopToMap
 from weft.passes.loops_inward import LoopsInward
 from weft.passes.simplify import Simplify
 
@@ -115,3 +117,124 @@ def test_compiled_recurrences_are_numpys(function: Callable[..., Any]) -> None:
             function(expected)
             compiled(got)
             np.testing.assert_array_equal(got, expected)
+
+
+# ---- arrays that are carried from turn to turn ----------------------------------------------------------------------
+
+
+def carried(a):
+    state = a[:, 0] * 2.0
+    for j in range(1, a.shape[1]):
+        state = 0.5 * state + a[:, j]
+        a[:, j] = state
+
+
+def carried_under_a_condition(a):
+    last = a.shape[1] - 1
+    state = a[:, 0] + 1.0
+    for j in range(1, a.shape[1]):
+        old = state
+        if j < last:
+            state = state + a[:, j + 1]
+        a[:, j] = old * 0.5 - state
+
+
+def carried_two_that_change_places(a):
+    left, right = a[:, 0] + 1.0, a[:, 0] - 1.0
+    for j in range(1, a.shape[1]):
+        left, right = right, left * 0.5 + a[:, j]
+        a[:, j] = left
+
+
+def carried_back_from_a_view(a):
+    b = a * 0.5
+    new = b[:, a.shape[1] - 1]
+    for j in range(a.shape[1] - 2, -1, -1):
+        new = b[:, j] - 0.25 * new
+        a[:, j] = new
+
+
+def carried_from_what_is_written(a):
+    new = a[:, a.shape[1] - 1]
+    for j in range(a.shape[1] - 1, -1, -1):
+        a[:, j] = a[:, j] + 1.0
+        a[:, j] = new * 0.5
+
+
+def carried_and_needed_later(a):
+    state = a[:, 0] * 2.0
+    for j in range(1, a.shape[1]):
+        state = 0.5 * state + a[:, j]
+        a[:, j] = state
+    a[:, 0] = state
+
+
+def carried_and_changed_in_place(a):
+    state = a[:, 0] * 2.0
+    other = state
+    for j in range(1, a.shape[1]):
+        state += a[:, j]
+        a[:, j] = other
+
+
+def carried_under_two_names(a):
+    state = a[:, 0] * 2.0
+    other = state
+    for j in range(1, a.shape[1]):
+        state = state + a[:, j]
+        other = state
+        state[:] = state + 1.0
+        a[:, j] = other
+
+
+def carried_a_step_apart(a):
+    state = a[:, 0] * 2.0
+    for j in range(1, a.shape[1]):
+        state = state[::-1] + a[:, j]
+        a[:, j] = state
+
+
+CARRIED_INWARD = [carried, carried_under_a_condition, carried_two_that_change_places, carried_back_from_a_view]
+CARRIED_OUTSIDE = [
+    carried_from_what_is_written,
+    carried_and_needed_later,
+    carried_and_changed_in_place,
+    carried_under_two_names,
+    carried_a_step_apart,
+]
+
+
+@pytest.mark.parametrize("function", CARRIED_INWARD)
+def test_what_is_carried_in_arrays_is_carried_in_numbers(function: Callable[..., Any]) -> None:
+    for n, m in product((1, 2, 5), (2, 3, 6)):
+        before = unguarded(function, (matrix(n, m),))
+        made, _ = through(before, Simplify(), InlineProducers(), LoopToMap(), FuseMaps(), LoopsInward(), Simplify())
+        assert is_inward(made)
+        assert_agrees(function, made, lambda n=n, m=m: (matrix(n, m),))
+
+
+@pytest.mark.parametrize("function", CARRIED_OUTSIDE)
+def test_what_is_carried_in_arrays_and_seen_otherwise_stays(function: Callable[..., Any]) -> None:
+    before = unguarded(function, (matrix(5, 6),))
+    made, _ = through(before, Simplify(), InlineProducers(), LoopToMap(), FuseMaps(), LoopsInward(), Simplify())
+    assert_agrees(function, made, lambda: (matrix(5, 6),))
+
+
+@pytest.mark.parametrize("function", [*CARRIED_INWARD, *CARRIED_OUTSIDE])
+def test_compiled_carried_arrays_are_numpys(function: Callable[..., Any]) -> None:
+    compiled: Any = weft.program(function)
+    for shape in [(5, 6), (1, 4), (4, 1), (4, 2), (40, 2000)]:
+        for order in ("C", "F"):
+            a = np.asarray(np.random.default_rng(3).integers(-9, 9, shape) / 64.0, order=order)
+            expected, got = a.copy(order="K"), a.copy(order="K")
+            function(expected)
+            compiled(got)
+            np.testing.assert_array_equal(got, expected)
+
+
+def test_a_carried_array_in_a_loop(golden: Golden) -> None:
+    before = unguarded(carried_under_a_condition, (matrix(4, 5),))
+    made, _ = through(before, Simplify(), InlineProducers(), LoopToMap(), FuseMaps())
+    assert body_text(made) == golden.part("before")
+    made, _ = through(made, LoopsInward(), Simplify())
+    assert body_text(made) == golden

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from weft.analysis.ranges import is_nonnegative, value_bounds
-from weft.ir.dtypes import NP_BOOL
+from weft.ir.dtypes import NP_BOOL, DType
 from weft.ir.exprs import Const, Expr, Index, Op, Value, const, const_index, index, op, polynomial_of
 
 _MOST_CLAUSES = 16
@@ -62,6 +62,8 @@ def clauses_of(condition: Expr, *, truth: bool = True) -> list[Clause]:
     name, args = condition.name, condition.args
     if name == "logical_not":
         return clauses_of(args[0], truth=not truth)
+    if name == "cast" and args[0].type.dtype is DType.BOOL and condition.type.dtype is DType.BOOL:
+        return clauses_of(args[0], truth=truth)
     if name == ("logical_and" if truth else "logical_or"):
         return [clause for part in args for clause in clauses_of(part, truth=truth)]
     if name in ("logical_and", "logical_or"):

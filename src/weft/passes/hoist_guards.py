@@ -261,17 +261,39 @@ class _Hoisting:
         if by is None or by == 0:
             return None
         directions = {_direction(atom, var) for atom in clause if var in _values(atom)}
-        if len(directions) > 1 or None in directions:
+        if None in directions:
             return None
         empty = Constraint(self.loop.start - self.loop.stop if by > 0 else self.loop.stop - self.loop.start)
-        atoms: Iterable[Atom] = clause
-        if directions:
+        atoms: Iterable[Atom] | None = clause
+        if len(directions) > 1:
+            atoms = self.up_to_a_place(clause)
+            if atoms is None:
+                return None
+        elif directions:
             end = self.end(largest=next(iter(directions)) == -1)
             if end is None:
                 return None
             atoms = [_substituted(atom, var, end) for atom in clause]
         runs = any(is_refuted(empty, fact) for fact in (None, *self.facts.constraints))
         return simplest(atoms if runs else (empty, *atoms))
+
+    def up_to_a_place(self, clause: Clause) -> list[Atom] | None:
+        """`i >= c or f(i) >= 0` with an f that falls: the worst i is c - 1 or the last one, if any is below c."""
+        var = self.loop.var
+        for sign in (1, -1):
+            far, near = self.end(largest=sign == 1), self.end(largest=sign == -1)
+            if far is None or near is None:
+                continue
+            step = polynomial_of([((var,), sign)])
+            for atom in clause:
+                if not isinstance(atom, Constraint) or atom.equal or var in (atom.index - step).values:
+                    continue
+                others = [other for other in clause if other is not atom]
+                if {_direction(other, var) for other in others if var in _values(other)} == {-sign}:
+                    last = (step - atom.index - 1) * sign
+                    worst = (_substituted(other, var, place) for place in (last, far) for other in others)
+                    return [_substituted(atom, var, near), *worst]
+        return None
 
     def end(self, *, largest: bool) -> Index | None:
         """The largest or smallest value of the loop variable, exactly."""

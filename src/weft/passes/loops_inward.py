@@ -1,26 +1,30 @@
-"""A loop whose turns go through memory line by line runs inside of the map it holds, where no two points meet.
+"""A loop whose turns go through memory line by line runs inside of the maps it holds, where no two points meet.
 
-before:  for j in 2:n { map (i) in [0:m] { x = A[i, j - 1]; write A[i, j] = multiply(x, r) } continue }
-after:   map (i) in [0:m] { for j in 2:n { x = A[i, j - 1]; write A[i, j] = multiply(x, r); continue } }
+before:  for j in 2:n carry (S = A) { alloc T; map (i) in [0:m] { write T[i] = S[i] * r }
+                                      map (i) in [0:m] { write X[i, j] = T[i] }; continue T }
+after:   map (i) in [0:m] { a = A[i]; for j in 2:n carry (s = a) { t = s * r; write X[i, j] = t; continue t } }
 
 Legal where a point meets only itself in other turns: with each parameter of the map as the outermost loop, the legality
-core finds its iterations independent. Worth it where the turns, and not the innermost parameter, move to neighbours in
+core finds its iterations independent. What lives for a turn, or is carried to the next, becomes a number (`pointwise.py`);
+so it must not be needed after the loop. Worth it where the turns, and not the innermost parameter, move to neighbours in
 memory: then a point goes through its line at once, and points run in parallel for all turns together.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from weft.analysis.facts import Facts
+from weft.analysis.uses import container_uses, written_by
 from weft.ir.exprs import Index, Value, const_index
-from weft.ir.nodes import Continue, Loop, Map, Node, Program, Region, Tasklet
-from weft.ir.traverse import values_defined_in
+from weft.ir.nodes import Branch, Carry, Continue, Loop, Map, Node, Program, Region, View
+from weft.ir.traverse import all_nodes, allocated_by
 from weft.passes.base import Bench, Session, rewrite_regions
 from weft.passes.interchange_maps import unit_votes
-from weft.passes.loop_bodies import has_loops, is_less, named_sites, only_if, straight
-from weft.passes.tasklets import explicit
+from weft.passes.loop_bodies import has_loops, is_less, named_sites, only_if
+from weft.passes.pointwise import Held, NotPointwiseError, Point, domain_of
 from weft.passes.wording import why_serial
 
 _ONE = const_index(1)
@@ -53,45 +57,97 @@ def _turn_in(region: Region, facts: Facts, bench: Bench, named: frozenset[int]) 
 
 
 def _inward(loop: Loop, facts: Facts, bench: Bench, named: frozenset[int]) -> list[Node] | None:
-    body = straight(loop, named)
-    if loop.carries or body is None or len(body) != 1 or not isinstance(body[0], Map):
+    *inside, last = loop.body.nodes or (None,)
+    domain = domain_of(loop.body)
+    if not isinstance(last, Continue) or domain is None or not _is_invariant(loop, domain, bench):
         return None
-    inner = explicit(body[0], bench)
-    if not all(isinstance(node, Tasklet) for node in inner.body.nodes) or not _is_invariant(loop, inner):
+    try:
+        made = _at_points(loop, inside, last, domain, bench)
+    except NotPointwiseError:
         return None
-    along, across = unit_votes(inner, (loop.var, inner.params[-1]), bench.program)
+    turns = made.body.nodes[-1]
+    assert isinstance(turns, Loop)
+    along, across = unit_votes(replace(made, body=turns.body), (loop.var, made.params[-1]), bench.program)
     if along <= across:
         return None
-    turns = replace(loop, body=Region((*inner.body.nodes, Continue(()))))
-    for number, param in enumerate(inner.params):
-        reason = why_serial(_outermost(inner, number, turns), facts, bench.legality, named)
+    for number, param in enumerate(made.params):
+        reason = why_serial(_outermost(made, number), facts, bench.legality, named)
         if reason is not None:
             bench.note(
                 f"the loop over {loop.var.name} stays around the map over {param.name}: {reason}", loop, done=False
             )
             return None
     bench.note(f"the loop over {loop.var.name} runs inside of the map", loop, done=True)
-    return _checked(replace(inner, body=Region((turns,)), id=loop.id), facts, bench)
+    return _checked(made, facts, bench)
 
 
-def _is_invariant(loop: Loop, inner: Map) -> bool:
+def _at_points(loop: Loop, inside: Sequence[Node], last: Continue, domain: Map, bench: Bench) -> Map:
+    """The loop at every point of its maps; what it carries in arrays are numbers that it carries."""
+    refs = {name for node in (loop, *all_nodes(loop.body)) for name in _bound_by(node)}
+    own = refs | {name for node in all_nodes(loop.body) for name in allocated_by(node)}
+    written = frozenset(name for node in all_nodes(loop.body) for name in written_by(node))
+    if not refs.isdisjoint(written) or not _end_with(loop, bench):
+        raise NotPointwiseError
+    point = Point(domain.params, domain.ranges, frozenset(own), written - own, bench)
+    before: list[Node] = []
+    carries: list[Carry] = []
+    held: Held = {}
+    for carry in loop.carries:
+        if isinstance(carry.target, str):
+            assert isinstance(carry.init, View)
+            start = point.element(carry.init, {}, before)
+            number = bench.value(carry.target.partition(".")[0], point.type_of(carry.target))
+            held[carry.target] = number
+            carries.append(Carry(number, start))
+        else:
+            carries.append(carry)
+    body = point.nodes(inside, held)
+    given = [item if not isinstance(item, View) else point.element(item, held, body) for item in last.values]
+    turns = replace(loop, carries=tuple(carries), body=Region((*body, Continue(tuple(given)))))
+    return replace(domain, body=Region((*before, turns)), warn=-1, id=loop.id, span=loop.span)
+
+
+def _bound_by(node: Node) -> list[str]:
+    match node:
+        case Branch(results=targets):
+            pass
+        case Loop(carries=carries):
+            targets = tuple(carry.target for carry in carries)
+        case _:
+            return []
+    return [target for target in targets if isinstance(target, str)]
+
+
+def _end_with(loop: Loop, bench: Bench) -> bool:
+    """Whether the arrays a loop carries are of no use after it."""
+    names = _bound_by(loop)
+    if not names:
+        return True
+    whole, own = (container_uses(program) for program in (bench.program, replace(bench.program, body=Region((loop,)))))
+    return all(whole[name] == own[name] for name in names)
+
+
+def _is_invariant(loop: Loop, inner: Map, bench: Bench) -> bool:
     """Whether the points of the map are the same in all turns."""
-    own = frozenset((loop.var,)) | values_defined_in(inner)
+    own = bench.defines(loop)
     return not any((start.values | stop.values) & own for start, stop in inner.ranges)
 
 
-def _outermost(inner: Map, number: int, turns: Loop) -> Loop:
+def _outermost(made: Map, number: int) -> Loop:
     """The nest of loops with one parameter of the map outermost and the turns innermost."""
-    node = turns
-    for place in (*(n for n in range(len(inner.params)) if n != number), number):
-        node = _loop(inner.params[place], inner.ranges[place], node)
-    return node
+    nodes = made.body.nodes
+    order = (*(n for n in range(len(made.params)) if n != number), number)
+    for place in order:
+        nodes = (_loop(made.params[place], made.ranges[place], nodes, made),)
+    outermost = nodes[0]
+    assert isinstance(outermost, Loop)
+    return outermost
 
 
-def _loop(param: Value, bounds: tuple[Index, Index], body: Loop) -> Loop:
-    region = Region((body, Continue(())))
+def _loop(param: Value, bounds: tuple[Index, Index], nodes: tuple[Node, ...], made: Map) -> Loop:
+    region = Region((*nodes, Continue(())))
     return Loop(
-        var=param, start=bounds[0], stop=bounds[1], step=_ONE, carries=(), body=region, id=body.id, span=body.span
+        var=param, start=bounds[0], stop=bounds[1], step=_ONE, carries=(), body=region, id=made.id, span=made.span
     )
 
 

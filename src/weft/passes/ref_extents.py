@@ -32,7 +32,9 @@ def loop_extents(node: Loop | While, containers: Mapping[str, Container], known:
             guess[number, axis] = known(shape[axis])
     ways = list(_ways(node.body, 0))
     while guess:
-        standing = {own[place]: extent for place, extent in guess.items()}
+        standing = _given_by_branches(
+            node.body, containers, known, {own[place]: extent for place, extent in guess.items()}
+        )
         wrong = [place for place, extent in guess.items() if not _always(extent, ways, place, known, standing)]
         if not wrong:
             break
@@ -56,6 +58,29 @@ def branch_extents(node: Branch, containers: Mapping[str, Container], known: _Kn
             only = next(iter(extents), None)
             if len(extents) == 1 and only is not None and only.values.isdisjoint(inside):
                 found.append((value, only))
+    return found
+
+
+def _given_by_branches(
+    region: Region, containers: Mapping[str, Container], known: _Known, standing: Mapping[Value, Index]
+) -> dict[Value, Index]:
+    """What stands, and with it the extents of refs that both arms of a branch in the region give."""
+    found = dict(standing)
+    for node in region.nodes:
+        if not isinstance(node, Branch):
+            continue
+        for arm in (node.then, node.orelse):
+            found |= _given_by_branches(arm, containers, known, found)
+        given = [end.values for arm in (node.then, node.orelse) for end in arm.nodes if isinstance(end, Yield)]
+        for number, name in enumerate(node.results):
+            if not isinstance(name, str):
+                continue
+            shapes = [_shape(items[number]) for items in given]
+            for axis, value in _own_extents(containers[name]):
+                extents = {None if shape is None else known(shape[axis]).substitute(found) for shape in shapes}
+                only = next(iter(extents), None)
+                if len(extents) == 1 and only is not None:
+                    found[value] = only
     return found
 
 
