@@ -5,9 +5,9 @@ before:  for j in 2:n carry (S = A) { alloc T; map (i) in [0:m] { write T[i] = S
 after:   map (i) in [0:m] { a = A[i]; for j in 2:n carry (s = a) { t = s * r; write X[i, j] = t; continue t } }
 
 Legal where a point meets only itself in other turns: with each parameter of the map as the outermost loop, the legality
-core finds its iterations independent. What lives for a turn, or is carried to the next, becomes a number (`pointwise.py`);
-so it must not be needed after the loop. Worth it where the turns, and not the innermost parameter, move to neighbours in
-memory: then a point goes through its line at once, and points run in parallel for all turns together.
+core finds its iterations independent. What lives for a turn, or is carried to the next, becomes a number
+(`pointwise.py`), so it must not be needed after the loop. Worth it where the turns, and not the innermost parameter,
+move to neighbours in memory: then a point goes through its line at once, and points run in parallel for all turns.
 """
 
 from __future__ import annotations
