@@ -187,6 +187,15 @@ def carried_under_two_names(a):
         a[:, j] = other
 
 
+def carried_with_a_number(a):
+    state, time = a[:, 0] * 2.0, 0.0
+    for j in range(1, a.shape[1]):
+        time += 0.5
+        state = state + time * a[:, j]
+        a[:, j] = state
+    a[:, 0] = time
+
+
 def carried_a_step_apart(a):
     state = a[:, 0] * 2.0
     for j in range(1, a.shape[1]):
@@ -201,6 +210,7 @@ CARRIED_OUTSIDE = [
     carried_and_changed_in_place,
     carried_under_two_names,
     carried_a_step_apart,
+    carried_with_a_number,
 ]
 
 

@@ -93,14 +93,12 @@ def _at_points(loop: Loop, inside: Sequence[Node], last: Continue, domain: Map, 
     carries: list[Carry] = []
     held: Held = {}
     for carry in loop.carries:
-        if isinstance(carry.target, str):
-            assert isinstance(carry.init, View)
-            start = point.element(carry.init, {}, before)
-            number = bench.value(carry.target.partition(".")[0], point.type_of(carry.target))
-            held[carry.target] = number
-            carries.append(Carry(number, start))
-        else:
-            carries.append(carry)
+        if not isinstance(carry.target, str) or not isinstance(carry.init, View):
+            raise NotPointwiseError  # a number is one for all points, and may be of use after the loop
+        start = point.element(carry.init, {}, before)
+        number = bench.value(carry.target.partition(".")[0], point.type_of(carry.target))
+        held[carry.target] = number
+        carries.append(Carry(number, start))
     body = point.nodes(inside, held)
     given = [item if not isinstance(item, View) else point.element(item, held, body) for item in last.values]
     turns = replace(loop, carries=tuple(carries), body=Region((*body, Continue(tuple(given)))))
