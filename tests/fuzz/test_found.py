@@ -222,3 +222,19 @@ def a_slice_beyond_an_axis_of_length_one(c):
 def a_comparison_with_nan_is_no_warning_of_what_follows(a):
     chosen = a[a >= -1]
     return np.cumsum(chosen[::-1])
+
+
+@FOUND.add(lambda: (f8(6, 5), np.arange(10)[::-2]), lambda: (f8(3, 2) * np.inf, np.arange(3)))
+def a_sum_in_a_sum_in_a_loop(d, b):
+    last = 0.0
+    out = np.zeros(d.shape[0])
+    for i in range(d.shape[0]):
+        out[i] = np.mean(np.floor(d[-2, 1:]) - np.sum(b)) / d[i, 0]
+    return out, last
+
+
+@FOUND.add(lambda: (f8(5), f8(5), f8(5), 2.0), lambda: (f8(5), f8(5), f8(5), 7))
+def a_number_that_may_be_an_integer_in_a_loop(a, b, c, x):
+    for _ in range(len(c)):
+        c[:] = np.maximum(c[::-1] <= c, min(len(c), x)) % np.copy(c / a.shape[0])
+    return c

@@ -34,9 +34,10 @@ def identifier(text: str) -> str:
 
 @dataclass(slots=True)
 class NameTable:
-    """The identifiers given out in one kernel."""
+    """The identifiers given out in one kernel: those that are `taken` now, and all that were `claimed`, in order."""
 
     taken: set[str] = field(default_factory=set[str])
+    claimed: list[str] = field(default_factory=list[str])
 
     def claim(self, wanted: str, endings: Sequence[str] = ()) -> str:
         """A name near `wanted` that nothing else has, nor any of the names made of it with these endings."""
@@ -47,5 +48,7 @@ class NameTable:
         while name in RESERVED or not self.taken.isdisjoint([name, *(name + ending for ending in endings)]):
             number += 1
             name = f"{base}_{number}"
-        self.taken.update([name, *(name + ending for ending in endings)])
+        names = [name, *(name + ending for ending in endings)]
+        self.taken.update(names)
+        self.claimed += names
         return name

@@ -37,6 +37,7 @@ def outline(kernel: Kernel, flags: Sequence[str], emit: Callable[[], None], *, c
     number, kernel.bodies = kernel.bodies, kernel.bodies + 1
     env_type, name = f"struct {kernel.symbol}_env_{number}", f"{kernel.symbol}_body_{number}"
     visible, parallel = kernel.variables, kernel.parallel
+    before = len(kernel.names.claimed)
     kernel.variables, kernel.parallel = visible.new_child(), True
     with kernel.elsewhere() as body:
         body.depth = 1
@@ -44,7 +45,9 @@ def outline(kernel: Kernel, flags: Sequence[str], emit: Callable[[], None], *, c
             kernel.line(f"int32_t {kernel.declare(flag, 'int32_t')} = 0;")
         emit()
     used, inside = words(body.text), kernel.variables.maps[0]
-    captured = [(name, type_) for name, type_ in visible.items() if name in used and name not in inside]
+    # A second run gives its own variables names that the first one had.
+    own = {*inside, *kernel.names.claimed[before:]}
+    captured = [(name, type_) for name, type_ in visible.items() if name in used and name not in own]
     kernel.variables, kernel.parallel = visible, parallel
     visible.update(inside)
     text = _function(env_type, name, captured, flags, body.text)

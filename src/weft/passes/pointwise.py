@@ -74,7 +74,7 @@ class Point:
 
     def element(self, view: View, held: Held, nodes: list[Node]) -> Expr:
         """The element of a view at the point; one that lies in memory is read by a further node."""
-        if view.rank != len(self.params):
+        if not view.container or view.rank != len(self.params):
             raise NotPointwiseError
         memlet = view.at(self.place)
         if view.container in self.temporaries:
