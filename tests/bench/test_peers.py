@@ -127,7 +127,10 @@ def test_numba_adds_its_decorator_and_import(tmp_path: Path):
 
 
 def test_numba_leaves_automatic_parallelism_out_where_it_is_slower(tmp_path: Path):
-    assert NUMBA.added_lines(source_of("lu", tmp_path))[1] == "@numba.njit(fastmath=True, parallel=False, cache=True)"
+    assert (
+        NUMBA.added_lines(source_of("gram_schmidt", tmp_path))[1]
+        == "@numba.njit(fastmath=True, parallel=False, cache=True)"
+    )
 
 
 def test_numba_adds_nothing_to_an_override(tmp_path: Path):
