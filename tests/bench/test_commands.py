@@ -232,7 +232,7 @@ def test_an_interrupted_run_keeps_what_is_done_and_can_be_resumed(
 
     kept = len(open_store(path).run(1).cells)
     assert 1 <= kept < 4
-    for _ in range(50):
+    for _ in range(200):
         if not workers_of(working_folder):
             break
         time.sleep(0.1)
