@@ -79,6 +79,17 @@ def some_rows_each_time(a):
         a[j:, j] += a[j:, j - 1]
 
 
+def assert_numpys(function: Callable[..., Any], compiled: Any, shapes: list[tuple[int, int]]) -> None:
+    """The compiled function changes matrices as NumPy does, in both orders."""
+    for shape in shapes:
+        for order in ("C", "F"):
+            a = np.asarray(np.random.default_rng(3).integers(-9, 9, shape) / 64.0, order=order)
+            expected, got = a.copy(order="K"), a.copy(order="K")
+            function(expected)
+            compiled(got)
+            np.testing.assert_array_equal(got, expected)
+
+
 def is_inward(made: Program) -> bool:
     maps = (node for node in all_nodes(made.body) if isinstance(node, Map))
     return any(isinstance(inner, Loop) for node in maps for inner in node.body.nodes)
@@ -109,14 +120,7 @@ def test_loops_stay_outside(function: Callable[..., Any]) -> None:
      some_rows_each_time],
 )  # fmt: skip
 def test_compiled_recurrences_are_numpys(function: Callable[..., Any]) -> None:
-    compiled: Any = weft.program(function, fallback="error")
-    for shape in [(5, 6), (1, 4), (4, 1), (3, 0), (40, 2000)]:
-        for order in ("C", "F"):
-            a = np.asarray(np.random.default_rng(3).integers(-9, 9, shape) / 64.0, order=order)
-            expected, got = a.copy(order="K"), a.copy(order="K")
-            function(expected)
-            compiled(got)
-            np.testing.assert_array_equal(got, expected)
+    assert_numpys(function, weft.program(function, fallback="error"), [(5, 6), (1, 4), (4, 1), (3, 0), (40, 2000)])
 
 
 # ---- arrays that are carried from turn to turn ----------------------------------------------------------------------
@@ -232,14 +236,7 @@ def test_what_is_carried_in_arrays_and_seen_otherwise_stays(function: Callable[.
 
 @pytest.mark.parametrize("function", [*CARRIED_INWARD, *CARRIED_OUTSIDE])
 def test_compiled_carried_arrays_are_numpys(function: Callable[..., Any]) -> None:
-    compiled: Any = weft.program(function)
-    for shape in [(5, 6), (1, 4), (4, 1), (4, 2), (40, 2000)]:
-        for order in ("C", "F"):
-            a = np.asarray(np.random.default_rng(3).integers(-9, 9, shape) / 64.0, order=order)
-            expected, got = a.copy(order="K"), a.copy(order="K")
-            function(expected)
-            compiled(got)
-            np.testing.assert_array_equal(got, expected)
+    assert_numpys(function, weft.program(function), [(5, 6), (1, 4), (4, 1), (4, 2), (40, 2000)])
 
 
 def test_a_carried_array_in_a_loop(golden: Golden) -> None:

@@ -1,7 +1,7 @@
 """Masks: how many elements are true, and where.
 
 in:   an array of bools
-out:  a count known at run time only, positions, and the elements at them: arrays of that length
+out:  a count known at run time only, and positions: arrays of that length
 
     positions_of(m)  ->  n = sum(m); P = alloc [n]; for i in range(len(m)): if m[i]: P[at] = i; at += 1
     places_of(m)     ->  n = sum(m); P = alloc [n + 1]; for i in range(len(m)): P[at] = i; at += m[i]

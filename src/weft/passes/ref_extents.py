@@ -45,20 +45,22 @@ def loop_extents(node: Loop | While, containers: Mapping[str, Container], known:
 
 def branch_extents(node: Branch, containers: Mapping[str, Container], known: _Known) -> list[tuple[Value, Index]]:
     """Those of results: what both arms give."""
-    refs = [(n, result) for n, result in enumerate(node.results) if isinstance(result, str)]
-    if not refs:
-        return []
-    given = [end.values for arm in (node.then, node.orelse) for end in arm.nodes if isinstance(end, Yield)]
     inside = values_defined_in(node) | frozenset(bound_extents(node, containers))
-    found: list[tuple[Value, Index]] = []
-    for number, name in refs:
+    return [pair for pair in _agreed(node, containers, known) if pair[1].values.isdisjoint(inside)]
+
+
+def _agreed(node: Branch, containers: Mapping[str, Container], known: _Known) -> Iterator[tuple[Value, Index]]:
+    """The extents of refs in which both arms agree."""
+    given = [end.values for arm in (node.then, node.orelse) for end in arm.nodes if isinstance(end, Yield)]
+    for number, name in enumerate(node.results):
+        if not isinstance(name, str):
+            continue
         shapes = [_shape(items[number]) for items in given]
         for axis, value in _own_extents(containers[name]):
             extents = {None if shape is None else known(shape[axis]) for shape in shapes}
             only = next(iter(extents), None)
-            if len(extents) == 1 and only is not None and only.values.isdisjoint(inside):
-                found.append((value, only))
-    return found
+            if len(extents) == 1 and only is not None:
+                yield value, only
 
 
 def _given_by_branches(
@@ -66,21 +68,15 @@ def _given_by_branches(
 ) -> dict[Value, Index]:
     """What stands, and with it the extents of refs that both arms of a branch in the region give."""
     found = dict(standing)
+
+    def now(extent: Index) -> Index:
+        return known(extent).substitute(found)
+
     for node in region.nodes:
-        if not isinstance(node, Branch):
-            continue
-        for arm in (node.then, node.orelse):
-            found |= _given_by_branches(arm, containers, known, found)
-        given = [end.values for arm in (node.then, node.orelse) for end in arm.nodes if isinstance(end, Yield)]
-        for number, name in enumerate(node.results):
-            if not isinstance(name, str):
-                continue
-            shapes = [_shape(items[number]) for items in given]
-            for axis, value in _own_extents(containers[name]):
-                extents = {None if shape is None else known(shape[axis]).substitute(found) for shape in shapes}
-                only = next(iter(extents), None)
-                if len(extents) == 1 and only is not None:
-                    found[value] = only
+        if isinstance(node, Branch):
+            for arm in (node.then, node.orelse):
+                found.update(_given_by_branches(arm, containers, known, found))
+            found.update(_agreed(node, containers, now))
     return found
 
 

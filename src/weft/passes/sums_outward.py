@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from weft.ir.exprs import Expr, Index, Value, index, values_in
+from weft.ir.exprs import Expr, Value, index, values_in
 from weft.ir.nodes import (
     Alloc,
     Branch,
@@ -35,7 +35,7 @@ from weft.ir.nodes import (
     full_view,
 )
 from weft.ir.substitution import Substitution, with_fresh_values
-from weft.ir.traverse import all_nodes, values_defined_in
+from weft.ir.traverse import all_nodes, values_used_in
 from weft.passes.base import Bench, Session
 from weft.passes.interchange_maps import jumps
 from weft.passes.open_sites import OpenSite, Writes, open_site
@@ -174,35 +174,14 @@ def _with_steady_lets(
             else:
                 varying.add(let.value)
     inner = varying - set(node.params)
-    if not inner.isdisjoint(_used(reduce)) or any(not varying.isdisjoint(extent.values) for extent in terms.shape):
+    if not inner.isdisjoint(values_used_in(Region((reduce,)))) or any(
+        not varying.isdisjoint(extent.values) for extent in terms.shape
+    ):
         return None
     moved = frozenset(let.value for let in steady)
     rest = (replace(t, lets=tuple(let for let in t.lets if let.value not in moved)) for t in before)
     kept = tuple(t for t in rest if t.reads or t.lets)
     return _Sum(reduce, terms, kept, after, tuple(steady))
-
-
-def _used(reduce: Reduce) -> frozenset[Value]:
-    """The values from outside that a sum names."""
-    seen: set[Value] = set()
-
-    def note(polynomial: Index) -> None:
-        seen.update(polynomial.values)
-
-    terms = reduce.input
-    assert isinstance(terms, Elements)
-    for tasklet in terms.body:
-        for _, memlet in tasklet.reads:
-            for position in memlet.index:
-                note(position)
-        for let in tasklet.lets:
-            seen.update(values_in(let.expr))
-    for extent in terms.shape:
-        note(extent)
-    seen.update(values_in(terms.expr))
-    if reduce.initial is not None:
-        seen.update(values_in(reduce.initial))
-    return frozenset(seen) - values_defined_in(reduce)
 
 
 def _pays(node: Map, terms: Elements, bench: Bench) -> bool:
