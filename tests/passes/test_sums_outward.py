@@ -61,7 +61,35 @@ def test_what_is_the_same_at_all_points_goes_along(golden: Golden) -> None:
     assert shown(made) == golden
 
 
+STORED = row_of_sums().replace("  map (", "  write A[0] = 1.0:f8\n  map (").replace(
+    "      %b.35: f8 = B[%j.30]\n      write B[%j.30] = add(%s.34, %b.35)\n    }",
+    """\
+      write B[%j.30] = %s.34
+    }
+    map (%i.36: py_int from 0 to %r.3 - 1) in [0:%r.3] {
+      %q.37: f8 = P[%i.36, %j.30]
+      write P[%i.36, %j.30] = multiply(%q.37, %s.34)
+    }""",
+).replace('"sizes differ"', '"sizes differ"\n  guard greater_equal(1*%n.1, 1): b1 else site 0 "empty"')  # fmt: skip
+
+
+def test_sums_that_are_stored_need_no_memory_and_no_way_back(golden: Golden) -> None:
+    before = graph(STORED, T)
+    made, _ = changed(SumsOutward(), before)
+    assert_same_outcomes(before, made)
+    assert shown(made) == golden
+
+
 STAYS = {
+    "stored where terms are read": STORED.replace("write B[%j.30] = %s.34", "write P[0, %j.30] = %s.34").replace(
+        '"empty"', '"empty"\n  guard greater_equal(1*%r.3, 1): b1 else site 0 "empty"'
+    ),
+    "stored after another number is": STORED.replace(
+        "write B[%j.30] = %s.34", "%o.38: f8 = B[%j.30]\n      write B[%j.30] = %s.34"
+    ),
+    "stored with gaps": STORED.replace("write B[%j.30] = %s.34", "write B[2*%j.30] = %s.34").replace(
+        "equal(1*%c.4, 1*%m.2)", "equal(2*%c.4, 1*%m.2)"
+    ),
     "along rows": row_of_sums(terms=SUM.replace("P[%k.31, %j.30]", "P[%j.30, %k.31]").replace("%r.3", "%c.4")).replace(
         '"sizes differ"', '"sizes differ"\n  guard equal(1*%c.4, 1*%r.3): b1 else site 0 "not square"'
     ),
@@ -143,3 +171,22 @@ def test_overflow_in_a_term_warns_as_in_python() -> None:
         with pytest.warns(RuntimeWarning) as ours:
             weft.program(function)(A, B)
         assert {str(item.message) for item in ours} == {str(item.message) for item in told}
+
+
+def columns_made_orthogonal(A):
+    R = np.zeros((A.shape[1], A.shape[1]), A.dtype)
+    for k in range(A.shape[1]):
+        for j in range(k + 1, A.shape[1]):
+            R[k, j] = A[:, k] @ A[:, j]
+            A[:, j] -= R[k, j] * A[:, k]
+    return R
+
+
+@pytest.mark.parametrize("shape", [(5, 4), (1, 3), (3, 1), (0, 3), (2, 0)])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_columns_changed_by_their_own_sums(shape: tuple[int, int], order: Any) -> None:
+    A = np.random.default_rng(5).uniform(-0.5, 0.5, shape).copy(order)
+    wanted, ours = A.copy(order), A.copy(order)
+    result = columns_made_orthogonal(wanted)
+    np.testing.assert_allclose(weft.program(columns_made_orthogonal)(ours), result, rtol=1e-13, atol=1e-14)
+    np.testing.assert_allclose(ours, wanted, rtol=1e-13, atol=1e-14)

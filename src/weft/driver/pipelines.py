@@ -49,6 +49,7 @@ def _cpu_passes() -> tuple[Pass, ...]:
         LoopToMap(),
         CollapseMaps(),
         SumsOutward(),
+        CollapseMaps(),  # without its sum a map may hold a map alone
         FuseMaps(),
         DenseRefs(),
         InterchangeMaps(),

@@ -36,7 +36,7 @@ class InterchangeMaps:
 
 
 def _ordered(node: Node, bench: Bench) -> tuple[Node, ...] | None:
-    if not isinstance(node, Map) or len(node.params) < 2 or not _only_computes(node.body):
+    if not isinstance(node, Map) or len(node.params) < 2 or not only_computes(node.body):
         return None
     order = _best_order(node, bench.program)
     if order == list(range(len(node.params))):
@@ -47,10 +47,11 @@ def _ordered(node: Node, bench: Bench) -> tuple[Node, ...] | None:
     return (replace(node, params=params, ranges=ranges),)
 
 
-def _only_computes(region: Region) -> bool:
+def only_computes(region: Region) -> bool:
+    """Whether a region is tasklets and branches alone."""
     return all(
         isinstance(node, Tasklet)
-        or (isinstance(node, Branch) and _only_computes(node.then) and _only_computes(node.orelse))
+        or (isinstance(node, Branch) and only_computes(node.then) and only_computes(node.orelse))
         or not hasattr(node, "id")  # the end of a branch
         for node in region.nodes
     )

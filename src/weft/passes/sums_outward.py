@@ -4,20 +4,27 @@ before:  map (j) in [0:n] { alloc T; reduce add T[] = elements at (k) { A[k] * B
 after:   alloc S[n]; reduce add S[:] = elements at (j, k) { A[k] * B[k, j] } axes (1)
          map (j) in [0:n] { t = S[j]; write C[j] = t }
 
-The points of a map do not meet, so all sums may come before what is done with them. It pays where fewer of the numbers
+before:  map (j) in [0:n] { alloc T; reduce add T[] = ...; t = T[]; write C[j] = t; map (i) {...t...} }
+after:   reduce add C[0:n] = ...
+         map (j) in [0:n] { t = C[j]; map (i) {...t...} }
+
+The points of a map do not meet, so all sums may come before what is done with them. A sum that is stored as it is needs
+no memory of its own, if nobody reads that place before. It pays where fewer of the numbers
 that are read lie apart from each other along the map's last parameter than along the last of the sum: then rows are
 added to a row of sums, in vectors.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from weft.ir.exprs import Expr, Value, index, values_in
+from weft.analysis.uses import read_by, written_by
+from weft.ir.exprs import Expr, Value, const_index, index, values_in
 from weft.ir.nodes import (
     Alloc,
+    Axis,
     Branch,
     Elements,
     Let,
@@ -31,11 +38,12 @@ from weft.ir.nodes import (
     Site,
     Storage,
     Tasklet,
+    View,
     While,
     full_view,
 )
 from weft.ir.substitution import Substitution, with_fresh_values
-from weft.ir.traverse import all_nodes, values_used_in
+from weft.ir.traverse import all_nodes, values_defined_in, values_used_in
 from weft.passes.base import Bench, Session
 from weft.passes.interchange_maps import jumps
 from weft.passes.open_sites import OpenSite, Writes, open_site
@@ -71,9 +79,7 @@ class _Walk:
             if isinstance(node, Site):
                 site = open_site(node)
             inner = self.inside(node, site)
-            made = None
-            if isinstance(inner, Map) and site is not None:
-                made = _outward(inner, site.number, self.bench)
+            made = _outward(inner, site, self.bench) if isinstance(inner, Map) else None
             nodes += [inner] if made is None else made
             if site is not None and self.writes.close(node, site):
                 site = None
@@ -99,18 +105,29 @@ class _Sum:
     node: Reduce
     terms: Elements
     before: tuple[Tasklet, ...]
-    after: tuple[Tasklet, ...]
+    after: tuple[Node, ...]
     steady: tuple[Let, ...]
 
 
-def _outward(node: Map, site: int, bench: Bench) -> list[Node] | None:
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """Where the sums of all points go: all of them, and that of one point; `after` is what then follows at a point."""
+
+    whole: View
+    one: Memlet
+    after: tuple[Node, ...]
+    own: tuple[Alloc, ...] = ()
+
+
+def _outward(node: Map, site: OpenSite | None, bench: Bench) -> list[Node] | None:
     found = _sum_in(node, bench)
     if found is None or not _pays(node, found.terms, bench):
         return None
+    row = _stored(node, found, bench) or (None if site is None else _kept(node, found, site.number, bench))
+    if row is None:
+        return None
     reduce, terms = found.node, found.terms
     extents = tuple(stop - start for start, stop in node.ranges)
-    name = reduce.output.container
-    sums = bench.container(name.partition(".")[0], bench.containers[name].dtype, extents)
     params = tuple(
         replace(param, id=bench.number(), floor=extent * 0, ceiling=extent - 1, low=0, high=None)
         for param, extent in zip(node.params, extents, strict=True)
@@ -120,18 +137,82 @@ def _outward(node: Map, site: int, bench: Bench) -> list[Node] | None:
     }
     outer = replace(
         reduce,
-        output=full_view(sums),
+        output=row.whole,
         input=replace(terms, params=(*params, *terms.params), shape=(*extents, *terms.shape)),
         axes=tuple(range(len(params), len(params) + len(terms.params))),
     )
-    place = tuple(index(param) - start for param, (start, _) in zip(node.params, node.ranges, strict=True))
-    after = [_reading(tasklet, name, Memlet(sums.name, place)) for tasklet in found.after]
+    after = [_reading(inner, reduce.output.container, row.one) for inner in row.after]
     bench.note("the sums of all points are made together", reduce, done=True)
     nodes: list[Node] = [Tasklet(lets=found.steady, id=bench.number(), span=node.span)] if found.steady else []
-    nodes.append(Alloc(container=sums.name, site=site, id=bench.number(), span=reduce.span))
+    nodes += row.own
     nodes += with_fresh_values([Substitution(points).node(outer)], bench.number, {})
-    nodes.append(replace(node, body=Region((*found.before, *after))))
-    return nodes
+    rest = tuple(n for n in (*found.before, *after) if not isinstance(n, Tasklet) or n.reads or n.lets or n.writes)
+    return [*nodes, replace(node, body=Region(rest))] if rest else nodes
+
+
+def _kept(node: Map, found: _Sum, site: int, bench: Bench) -> _Row:
+    """The sums in an array of their own."""
+    name = found.node.output.container
+    extents = tuple(stop - start for start, stop in node.ranges)
+    sums = bench.container(name.partition(".")[0], bench.containers[name].dtype, extents)
+    place = tuple(index(param) - start for param, (start, _) in zip(node.params, node.ranges, strict=True))
+    alloc = Alloc(container=sums.name, site=site, id=bench.number(), span=found.node.span)
+    return _Row(full_view(sums), Memlet(sums.name, place), found.after, (alloc,))
+
+
+def _stored(node: Map, found: _Sum, bench: Bench) -> _Row | None:
+    """The sums where the first node after them stores them, if that is a box and nobody has read it by then."""
+    first = found.after[0] if found.after else None
+    if not isinstance(first, Tasklet):
+        return None
+    name = found.node.output.container
+    sums = {value for value, memlet in first.reads if memlet.container == name}
+    # In the next tasklet, if the first one is the read alone.
+    nodes = list(found.after[:2]) if not first.writes and not first.lets else [first]
+    for number, tasklet in enumerate(nodes):
+        if not isinstance(tasklet, Tasklet):
+            return None
+        for place, (memlet, expr) in enumerate(tasklet.writes):
+            if expr in sums and not memlet.conflict:
+                whole = _box(node, memlet, bench)
+                if whole is None or not _is_unread(memlet.container, found, nodes[: number + 1], place, bench):
+                    return None
+                writes = tasklet.writes[:place] + tasklet.writes[place + 1 :]
+                after = (*found.after[:number], replace(tasklet, writes=writes), *found.after[number + 1 :])
+                return _Row(whole, memlet, after)
+    return None
+
+
+def _is_unread(stored: str, found: _Sum, nodes: Sequence[Node], place: int, bench: Bench) -> bool:
+    """Whether nothing else in the sum, before it, or up to the store, touches the container of the store."""
+    if bench.containers[stored].dtype != bench.containers[found.node.output.container].dtype:
+        return False
+    tasklets = [*found.terms.body, *found.before, *(node for node in nodes if isinstance(node, Tasklet))]
+    touched = [memlet.container for tasklet in tasklets for _, memlet in tasklet.reads]
+    touched += [memlet.container for node in nodes if isinstance(node, Tasklet) for memlet, _ in node.writes[:place]]
+    own = found.node.output.container
+    overlap = bench.legality.memory.may_overlap
+    return not any(overlap(stored, name) for name in touched if name != own)
+
+
+def _box(node: Map, memlet: Memlet, bench: Bench) -> View | None:
+    """All places of a store over the points of a map: a box, one of its axes per parameter."""
+    starts: Mapping[Value, Expr] = {param: start for param, (start, _) in zip(node.params, node.ranges, strict=True)}
+    known = values_defined_in(node) - set(node.params)
+    axes: list[Axis] = []
+    seen: list[int] = []
+    for coordinate in memlet.index:
+        if not known.isdisjoint(coordinate.values):
+            return None
+        moving = [number for number, param in enumerate(node.params) if param in coordinate.values]
+        if len(moving) > 1 or any((coordinate - index(node.params[n])).values & {node.params[n]} for n in moving):
+            return None
+        offset = Substitution(starts).index(coordinate)
+        axes.append(Axis(offset, tuple((number, const_index(1)) for number in moving)))
+        seen += moving
+    if sorted(seen) != list(range(len(node.params))):
+        return None
+    return View(memlet.container, tuple(stop - start for start, stop in node.ranges), tuple(axes))
 
 
 def _sum_in(node: Map, bench: Bench) -> _Sum | None:
@@ -146,22 +227,27 @@ def _sum_in(node: Map, bench: Bench) -> _Sum | None:
     if not own or bench.containers[name].storage is not Storage.STACK or bench.containers[name].rank:
         return None
     before = _tasklets(node.body.nodes[:place], name)
-    after = _tasklets(node.body.nodes[place + 1 :], name)
-    if before is None or after is None or any(tasklet.writes for tasklet in before):
+    after = _without_alloc(node.body.nodes[place + 1 :], name)
+    if before is None or any(tasklet.writes for tasklet in before):
         return None
-    if any(memlet.container == name for tasklet in after for memlet, _ in tasklet.writes):
-        return None
+    for inner in all_nodes(Region(after)):
+        if name in written_by(inner) or (inner not in after and name in read_by(inner)):
+            return None
     return _with_steady_lets(node, reduce, terms, before, after)
 
 
+def _without_alloc(nodes: tuple[Node, ...], name: str) -> tuple[Node, ...]:
+    return tuple(inner for inner in nodes if not (isinstance(inner, Alloc) and inner.container == name))
+
+
 def _tasklets(nodes: tuple[Node, ...], name: str) -> tuple[Tasklet, ...] | None:
-    kept = [inner for inner in nodes if not (isinstance(inner, Alloc) and inner.container == name)]
+    kept = _without_alloc(nodes, name)
     found = tuple(inner for inner in kept if isinstance(inner, Tasklet))
     return found if len(found) == len(kept) else None
 
 
 def _with_steady_lets(
-    node: Map, reduce: Reduce, terms: Elements, before: tuple[Tasklet, ...], after: tuple[Tasklet, ...]
+    node: Map, reduce: Reduce, terms: Elements, before: tuple[Tasklet, ...], after: tuple[Node, ...]
 ) -> _Sum | None:
     """What the terms need of the values before them must be the same at all points: it goes out with them."""
     varying = set(node.params)
@@ -189,6 +275,9 @@ def _pays(node: Map, terms: Elements, bench: Bench) -> bool:
     return along < across
 
 
-def _reading(tasklet: Tasklet, name: str, place: Memlet) -> Tasklet:
-    reads = tuple((value, place if memlet.container == name else memlet) for value, memlet in tasklet.reads)
-    return replace(tasklet, reads=reads)
+def _reading(node: Node, name: str, place: Memlet) -> Node:
+    if not isinstance(node, Tasklet):
+        return node
+    return replace(
+        node, reads=tuple((value, place if memlet.container == name else memlet) for value, memlet in node.reads)
+    )
