@@ -1,4 +1,7 @@
-"""Covariance matrix for DaCe, where extents are symbols: those of the data, written out."""
+"""Covariance matrix for DaCe, where extents are symbols: those of the data, written out.
+
+Means are products with ones, as DaCe's own sums are atomic additions; the columns are laid out one after the other.
+"""
 
 from __future__ import annotations
 
@@ -10,10 +13,12 @@ from numpy.typing import NDArray
 
 def covariance(data: NDArray[Any]) -> NDArray[Any]:
     """Only the upper triangle is computed, and mirrored."""
-    data[:] = data - np.mean(data, axis=0)
+    share = np.ones(data.shape[0], data.dtype) / data.shape[0]
+    data[:] = data - share @ data
     result = np.empty((data.shape[1], data.shape[1]), data.dtype)
+    columns = np.transpose(data)
     for i in range(data.shape[1]):
-        row = data[:, i] @ data[:, i:] / (data.shape[0] - 1)
+        row = columns[i:] @ columns[i] / (data.shape[0] - 1)
         result[i, i:] = row
         result[i:, i] = row
     return result
