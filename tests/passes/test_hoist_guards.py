@@ -255,6 +255,32 @@ def test_slices_are_compared_as_they_are_written(golden: Golden) -> None:
     assert shown(made) == golden  # where an empty slice is clipped to fit, Python runs the loop
 
 
+WHOLE = """
+  {site}
+  for %i.10: py_int from 0 to %n.1 - 1 in 0:%n.1 {{
+    {inner}
+    %e.11: py_int in [0, _] = minimum(%i.10 + 1, 1*%m.2)
+    guard equal({asked}, 1*%e.11): b1 else site 1 "sizes differ"
+    write A[%i.10] = cast(1*%e.11): f8
+    continue
+  }}
+  return slot 0
+"""
+
+
+def test_a_slice_that_must_not_be_clipped_is_compared_at_its_longest(golden: Golden) -> None:
+    before = graph(WHOLE.format(site=SITE, inner=INNER, asked="%i.10 + 1"))
+    made, _ = changed(HoistGuards(), before)
+    assert left_inside(made) == 0
+    assert shown(made) == golden
+
+
+def test_a_slice_that_fits_where_it_is_clipped_is_compared_in_the_loop() -> None:
+    before = graph(WHOLE.format(site=SITE, inner=INNER, asked="%m.2"))
+    made, _ = changed(HoistGuards(), before)
+    assert left_inside(made) == 1
+
+
 def test_slices_that_may_be_clipped_are_compared_in_the_loop() -> None:
     before = graph(CLIPPED.format(site=SITE, inner=INNER, length="%n.1 + %i.10 - 1"))
     made, session = changed(HoistGuards(), before)

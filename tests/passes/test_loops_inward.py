@@ -123,6 +123,60 @@ def test_compiled_recurrences_are_numpys(function: Callable[..., Any]) -> None:
     assert_numpys(function, weft.program(function, fallback="error"), [(5, 6), (1, 4), (4, 1), (3, 0), (40, 2000)])
 
 
+def sums_of_rows(a):
+    total = np.zeros(a.shape[0], a.dtype)
+    for k in range(a.shape[1]):
+        total += a[0, k] * a[:, k]
+    return total
+
+
+def sums_of_columns(a):
+    total = np.zeros(a.shape[1], a.dtype)
+    for k in range(a.shape[0]):
+        total += a[k, 0] * a[k]
+    return total
+
+
+def products_up_to_the_diagonal(a):
+    c = np.zeros((a.shape[0], a.shape[0]), a.dtype)
+    for i in range(a.shape[0]):
+        for k in range(a.shape[1]):
+            c[i, : i + 1] += 2.0 * a[i, k] * a[: i + 1, k]
+    return c
+
+
+@pytest.mark.parametrize(("function", "inward"), [(sums_of_rows, True), (sums_of_columns, False)])
+def test_sums_run_along_memory(function: Callable[..., Any], *, inward: bool) -> None:
+    for n in (1, 2, 5):
+        for m in (1, 2, 5):
+            before = unguarded(function, (matrix(n, m),))
+            made, _ = through(before, Simplify(), InlineProducers(), FuseMaps(), LoopsInward())
+            assert is_inward(made) == inward or min(n, m) < 2
+            assert_agrees(function, made, lambda n=n, m=m: (matrix(n, m),))
+
+
+@pytest.mark.parametrize("function", [sums_of_rows, sums_of_columns, products_up_to_the_diagonal])
+def test_compiled_sums_are_numpys(function: Callable[..., Any]) -> None:
+    compiled = weft.program(function, fallback="error")
+    for shape in [(5, 6), (1, 4), (4, 1), (40, 200)]:
+        np.testing.assert_allclose(compiled(matrix(*shape)), function(matrix(*shape)), rtol=1e-12, atol=1e-12)
+
+
+def factor_that_overflows(a):
+    total = np.zeros(0, a.dtype)
+    for k in range(a.shape[1]):
+        total += (a[0, k] * 1e300) * a[:0, k]
+    return total
+
+
+def test_a_factor_of_no_points_still_warns() -> None:
+    a = np.full((2, 3), 1e300)
+    with pytest.warns(RuntimeWarning, match="overflow"):
+        factor_that_overflows(a)
+    with pytest.warns(RuntimeWarning, match="overflow"):
+        weft.program(factor_that_overflows, fallback="error")(a)
+
+
 # ---- arrays that are carried from turn to turn ----------------------------------------------------------------------
 
 

@@ -22,6 +22,7 @@ from weft.passes.loops_inward import LoopsInward
 from weft.passes.report_wishes import ReportWishes
 from weft.passes.schedule_maps import ScheduleMaps
 from weft.passes.simplify import Simplify
+from weft.passes.split_maps import SplitMaps
 from weft.passes.stack_arrays import StackArrays
 from weft.passes.structure_continues import StructureContinues
 from weft.passes.sums_outward import SumsOutward
@@ -49,11 +50,13 @@ def _cpu_passes() -> tuple[Pass, ...]:
         LoopToMap(),
         CollapseMaps(),
         SumsOutward(),
-        CollapseMaps(),  # without its sum a map may hold a map alone
+        SplitMaps(),  # without its sum a map may be simple enough
+        CollapseMaps(),
         FuseMaps(),
         DenseRefs(),
         InterchangeMaps(),
         LoopsInward(),  # the innermost parameter of each map is known now
+        LoopReductions(),  # of what is now a loop at a point
         HoistAllocs(),
         StackArrays(),
         Simplify(),

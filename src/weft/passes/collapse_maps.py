@@ -5,13 +5,6 @@ after:   map (i, j) in [0:n, 0:m] { write A[i, j, 2] = 0.0 }
 
 A parameter with one value is that value; a map without parameters is its body; a map with an empty body is nothing. Two
 maps become one when the ranges of the inner one do not depend on the outer: a map runs over a box.
-
-before:  map (j) in [0:n] { s = S[j]; map (i) in [0:m] { a = A[i, j]; write A[i, j] = a * s } }
-after:   map (j, i) in [0:n, 0:m] { s = S[j]; a = A[i, j]; write A[i, j] = a * s }
-
-What an outer map reads and computes for an inner one is done again at every point of both where that lets the map run
-along memory: where elements are neighbours along the last parameter of the outer one. Nothing that is read twice may be
-written in between.
 """
 
 from __future__ import annotations
@@ -20,15 +13,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from weft.analysis.uses import written_by
 from weft.ir.exprs import Expr, Value
 from weft.ir.nodes import Map, Node, Program, Region, Tasklet
 from weft.ir.substitution import with_fresh_values
-from weft.ir.traverse import all_nodes, values_defined_in
+from weft.ir.traverse import values_defined_in
 from weft.passes.base import Bench, Session, rewrite_nodes
-from weft.passes.interchange_maps import jumps, only_computes
 from weft.passes.loop_bodies import shapes_fixed
-from weft.passes.tasklets import can_warn, explicit
+from weft.passes.tasklets import explicit
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,41 +82,19 @@ def _without(node: Map, single: Sequence[int], bench: Bench) -> list[Node]:
 
 def _collapsed(node: Map, bench: Bench) -> Map:
     """One map with the only map in it, if that runs over a box whatever the point of this one."""
-    *before, inner = node.body.nodes
+    if len(node.body.nodes) != 1:
+        return node
+    inner = node.body.nodes[0]
     if not isinstance(inner, Map) or inner.schedule is not node.schedule:
         return node
     own = frozenset(node.params)
     if any(bound.values & own for bounds in inner.ranges for bound in bounds):
         return node
-    again = _done_again(node, before, inner, bench)
-    if again is None:
-        return node
     bench.note(f"the maps over {_names(node)} and {_names(inner)} are one", node, done=True)
     warn = inner.warn if inner.warn >= 0 else node.warn
-    body = Region((*again, *inner.body.nodes)) if again else inner.body
-    return replace(node, params=node.params + inner.params, ranges=node.ranges + inner.ranges, body=body, warn=warn)
-
-
-def _done_again(node: Map, before: Sequence[Node], inner: Map, bench: Bench) -> tuple[Tasklet, ...] | None:
-    """The tasklets before an inner map, if each of its points may do them as well, and that pays."""
-    found = tuple(item for item in before if isinstance(item, Tasklet))
-    if not found:
-        return None if before else ()
-    overlap = bench.legality.memory.may_overlap
-    written = {name for item in all_nodes(inner.body) for name in written_by(item)}
-    if (
-        len(found) != len(before)
-        or not only_computes(inner.body)
-        or any(item.writes or any(can_warn(let.expr) for let in item.lets) for item in found)
-        or any(overlap(memlet.container, name) for item in found for _, memlet in item.reads for name in written)
-    ):
-        return None
-    defined = {value for item in found for value in (*(v for v, _ in item.reads), *(let.value for let in item.lets))}
-    if any(bound.values & defined for bounds in inner.ranges for bound in bounds):
-        return None
-    body = Region((*found, *inner.body.nodes))
-    along, across = jumps(body, (node.params[-1], inner.params[-1]), bench.program)
-    return found if along < across else None
+    return replace(
+        node, params=node.params + inner.params, ranges=node.ranges + inner.ranges, body=inner.body, warn=warn
+    )
 
 
 def _names(node: Map) -> str:

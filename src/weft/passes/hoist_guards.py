@@ -12,7 +12,9 @@ nothing. Where the hoisted guard fails, Python repeats the whole loop from the s
 A guard in an arm of a branch leaves it together with the condition: `not branch or guard`.
 
 A guard on lengths of slices is checked for the slices as they are written, if from that and the range of the loop it
-follows that none of them is clipped: `A[i + 1:] @ x[i + 1:]` fits for all i below len(x) if len(A) == len(x).
+follows that none of them is clipped: `A[i + 1:] @ x[i + 1:]` fits for all i below len(x) if len(A) == len(x). Where it
+does not follow, but the guard fails wherever that slice is clipped, this is checked as well: where `A[:i + 1]` is known
+to be whole, so must be `C[:i + 1]` in `C[:i + 1] + A[:i + 1]`.
 
 Guards stay that depend on what the loop computes, that an iteration or the loop may end before, and those for which
 there is no site in front of the loop, or something has been written since that Python could see. Those of `while` stay.
@@ -204,8 +206,10 @@ class _Hoisting:
             if worst is None:
                 return "no end of the range is the worst case"
             guards.append(Guard(condition_of(worst), self.site.number, guard.reason))
-        if not self.all_nonnegative(holds_if, guards):
+        whole = self.unclipped_if(guard.condition, holds_if, self.behind(guards))
+        if whole is None:
             return "a slice in it may be clipped"
+        guards += [Guard(condition_of(clause), self.site.number, guard.reason) for clause in whole]
         for hoisted in guards:
             self.add(hoisted)
         self.unclips |= bool(holds_if)
@@ -237,15 +241,49 @@ class _Hoisting:
             result = op("logical_and", (result, condition_of(tuple(atoms))), NP_BOOL)
         return result
 
-    def all_nonnegative(self, polynomials: Sequence[Index], guards: Sequence[Guard]) -> bool:
-        """Whether polynomials are nowhere negative in the loop behind the guards."""
-        if not polynomials:
-            return True
+    def behind(self, guards: Sequence[Guard]) -> Facts:
+        """What is known in the loop behind guards in front of it."""
         facts = self.facts
         for guard in guards:
             facts = facts.after(guard)
-        inside = facts.inside(self.loop, self.bench.legality.memory)[0]
-        return all(self.bench.legality.is_nonnegative(polynomial, inside) for polynomial in polynomials)
+        return facts.inside(self.loop, self.bench.legality.memory)[0]
+
+    def never_negative(self, polynomial: Index, facts: Facts) -> bool:
+        """Whether a polynomial is nowhere negative in the loop."""
+        return self.bench.legality.is_nonnegative(polynomial, facts)
+
+    def unclipped_if(self, condition: Expr, holds_if: Sequence[Index], facts: Facts) -> list[Clause] | None:
+        """What must hold besides for a guard to say that slices are not clipped; None if it may hold where one is."""
+        doubtful = list(dict.fromkeys(one for one in holds_if if not self.never_negative(one, facts)))
+        if not doubtful:
+            return []
+        worst = self.at_worst((Constraint(doubtful[0], equal=False),))
+        if len(doubtful) > 1 or worst is None or not doubtful[0].values.isdisjoint(self.varying):
+            return None
+        return [worst] if self.fails_where_negative(condition, doubtful[0], facts) else None
+
+    def fails_where_negative(self, condition: Expr, doubtful: Index, facts: Facts) -> bool:
+        """Whether a guard cannot hold where a slice is clipped, which is where a polynomial is negative."""
+        clipped = Constraint(-doubtful - 1, equal=False)
+        facts = facts.after(Guard(condition_of((clipped,)), -1, ""))
+        clips = _clips(self.loop.body, doubtful)
+        for clause in clauses_of(substitute(condition, self.lets)):
+            atoms = [atom for atom in clause if isinstance(atom, Constraint)]
+            holds_if: list[Index] = []
+            there = [Constraint(_unclipped(atom.index, clips, holds_if), atom.equal) for atom in atoms]
+            if (
+                len(atoms) == len(clause)
+                and all(self.never_negative(other, facts) for other in holds_if if other != doubtful)
+                and all(self.is_refuted(atom, facts) for atom in there)
+            ):
+                return True
+        return False
+
+    def is_refuted(self, atom: Constraint, facts: Facts) -> bool:
+        """Whether a constraint holds nowhere in the loop."""
+        if self.never_negative(-atom.index - 1, facts):
+            return True
+        return atom.equal and self.never_negative(atom.index - 1, facts)
 
     def add(self, guard: Guard) -> None:
         if any(guard.condition is other.condition for other in self.found):
@@ -352,26 +390,29 @@ class Clip:
     holds_if: tuple[Index, ...]
 
 
-def _clips(body: Region) -> dict[Value, Clip]:
-    """`max(x, 0)` and `min(x, n)` among the values of a loop: the first argument is what was asked for."""
+def _clips(body: Region, clipped: Index | None = None) -> dict[Value, Clip]:
+    """`max(x, 0)` and `min(x, n)` among the values of a loop: the first argument is what was asked for.
+
+    Of a slice that is known to be clipped, where the polynomial `clipped` is negative, they are the second.
+    """
     found: dict[Value, Clip] = {}
     for node in all_nodes(body):
         for let in node.lets if isinstance(node, Tasklet) else ():
             if isinstance(let.expr, Op) and let.expr.name in ("minimum", "maximum"):
                 holds_if: list[Index] = []
-                plain = _asked_for(let.expr, found, holds_if)
+                plain = _asked_for(let.expr, found, holds_if, clipped)
                 if plain is not None:
                     found[let.value] = Clip(plain, tuple(holds_if))
     return found
 
 
-def _asked_for(expr: Expr, clips: Mapping[Value, Clip], holds_if: list[Index]) -> Index | None:
+def _asked_for(expr: Expr, clips: Mapping[Value, Clip], holds_if: list[Index], clipped: Index | None) -> Index | None:
     if isinstance(expr, Op) and expr.name in ("minimum", "maximum"):
-        asked, limit = (_asked_for(part, clips, holds_if) for part in expr.args)
+        asked, limit = (_asked_for(part, clips, holds_if, clipped) for part in expr.args)
         if asked is None or limit is None:
             return None
         holds_if.append(limit - asked if expr.name == "minimum" else asked - limit)
-        return asked
+        return limit if holds_if[-1] == clipped else asked
     polynomial = as_index(expr)
     return None if polynomial is None else _unclipped(polynomial, clips, holds_if)
 

@@ -73,10 +73,15 @@ def _best_order(node: Map, program: Program) -> list[int]:
     return [*outer, best] if best != last or _is_mixed(outer, depth) else list(range(len(node.params)))
 
 
-def unit_votes(node: Map, params: Sequence[Value], program: Program) -> list[int]:
-    """For each value, how many accesses move to the neighbour in memory with it; writes count twice."""
+def unit_votes(node: Map, params: Sequence[Value], program: Program, *, common: bool = False) -> list[int]:
+    """For each value, how many accesses move to the neighbour in memory with it; writes count twice.
+
+    With `common` only those count that move with each of the values.
+    """
     votes = [0] * len(params)
     for memlet, weight in _accesses(node.body):
+        if common and not all(any(param in at.values for at in memlet.index) for param in params):
+            continue
         levels = _levels(program, program.containers[memlet.container])
         for number, param in enumerate(params):
             level, unit = _stride(memlet, param, levels)

@@ -67,7 +67,9 @@ def _inward(loop: Loop, facts: Facts, bench: Bench, named: frozenset[int]) -> li
         return None
     turns = made.body.nodes[-1]
     assert isinstance(turns, Loop)
-    along, across = unit_votes(replace(made, body=turns.body), (loop.var, made.params[-1]), bench.program)
+    # What stays where it is from turn to turn is a number then, and what is the same at all points cheap in any order.
+    chosen = (loop.var, made.params[-1])
+    along, across = unit_votes(replace(made, body=turns.body), chosen, bench.program, common=True)
     if along <= across:
         return None
     for number, param in enumerate(made.params):

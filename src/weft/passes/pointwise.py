@@ -14,13 +14,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from weft.analysis.ranges import is_nonnegative
 from weft.ir.dtypes import ScalarType
 from weft.ir.exprs import Expr, Index, Value, index
 from weft.ir.nodes import Alloc, Branch, Map, Memlet, Node, Region, Site, Tasklet, View, Yield
 from weft.ir.substitution import Substitution
 from weft.ir.traverse import all_nodes
 from weft.passes.base import Bench
-from weft.passes.tasklets import explicit
+from weft.passes.tasklets import can_warn, explicit
 
 Held = dict[str, Expr]
 """What an element of a temporary or a ref is at the point, by its name."""
@@ -62,7 +63,7 @@ class Point:
             match node:
                 case Site() | Alloc():
                     continue
-                case Tasklet(reads=(), writes=()):
+                case Tasklet(writes=()) if self._is_the_same_for_all(node):
                     found.append(node)
                 case Map():
                     found += self._map(node, held)
@@ -71,6 +72,15 @@ class Point:
                 case _:
                     raise NotPointwiseError
         return found
+
+    def _is_the_same_for_all(self, node: Tasklet) -> bool:
+        """Whether every point may do a tasklet that stands outside of maps, and one of them will if it can warn."""
+        overlap = self.bench.legality.memory.may_overlap
+        kept = self.temporaries | self.written
+        if any(overlap(memlet.container, name) for _, memlet in node.reads for name in kept):
+            return False
+        has_points = all(is_nonnegative(stop - start - 1) for start, stop in self.ranges)
+        return has_points or not any(can_warn(let.expr) for let in node.lets)
 
     def element(self, view: View, held: Held, nodes: list[Node]) -> Expr:
         """The element of a view at the point; one that lies in memory is read by a further node."""

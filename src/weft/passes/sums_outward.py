@@ -17,7 +17,7 @@ added to a row of sums, in vectors.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 from weft.analysis.uses import read_by, written_by
@@ -26,6 +26,7 @@ from weft.ir.nodes import (
     Alloc,
     Axis,
     Branch,
+    Container,
     Elements,
     Let,
     Loop,
@@ -47,6 +48,7 @@ from weft.ir.traverse import all_nodes, values_defined_in, values_used_in
 from weft.passes.base import Bench, Session
 from weft.passes.interchange_maps import jumps
 from weft.passes.open_sites import OpenSite, Writes, open_site
+from weft.support.spans import Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +73,7 @@ class _Walk:
     def __init__(self, bench: Bench) -> None:
         self.bench = bench
         self.writes = Writes(bench.legality.memory)
+        self.around: list[_Around] = []
 
     def region(self, region: Region, site: OpenSite | None) -> Region:
         """A region; `site` is open at its head."""
@@ -78,8 +81,13 @@ class _Walk:
         for node in region.nodes:
             if isinstance(node, Site):
                 site = open_site(node)
-            inner = self.inside(node, site)
-            made = _outward(inner, site, self.bench) if isinstance(inner, Map) else None
+            if isinstance(node, Loop | While):
+                self.around.append(_Around(site, self.bench.defines(node)))
+                inner = self.inside(node, site)
+                nodes += self.around.pop().allocs
+            else:
+                inner = self.inside(node, site)
+            made = _outward(inner, self, site) if isinstance(inner, Map) else None
             nodes += [inner] if made is None else made
             if site is not None and self.writes.close(node, site):
                 site = None
@@ -97,6 +105,29 @@ class _Walk:
             case _:  # memory cannot be allocated in a map
                 return node
 
+    def allocate(self, container: Container, site: OpenSite | None, span: Span | None) -> list[Alloc] | None:
+        """Memory for an array: here if a site is open, or in front of a loop around; None if there is no such place."""
+        alloc = Alloc(container=container.name, site=-1, id=self.bench.number(), span=span)
+        if site is not None:
+            return [replace(alloc, site=site.number)]
+        used = frozenset(value for extent in container.shape for value in extent.values)
+        for around in reversed(self.around):
+            if not used.isdisjoint(around.defined):
+                return None
+            if around.site is not None:
+                around.allocs.append(replace(alloc, site=around.site.number))
+                return []
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class _Around:
+    """A loop around a place: the site open in front of it, the values it defines, what is to be allocated there."""
+
+    site: OpenSite | None
+    defined: frozenset[Value]
+    allocs: list[Alloc] = field(default_factory=list[Alloc])
+
 
 @dataclass(frozen=True, slots=True)
 class _Sum:
@@ -104,7 +135,7 @@ class _Sum:
 
     node: Reduce
     terms: Elements
-    before: tuple[Tasklet, ...]
+    before: tuple[Node, ...]
     after: tuple[Node, ...]
     steady: tuple[Let, ...]
 
@@ -119,11 +150,12 @@ class _Row:
     own: tuple[Alloc, ...] = ()
 
 
-def _outward(node: Map, site: OpenSite | None, bench: Bench) -> list[Node] | None:
+def _outward(node: Map, walk: _Walk, site: OpenSite | None) -> list[Node] | None:
+    bench = walk.bench
     found = _sum_in(node, bench)
     if found is None or not _pays(node, found.terms, bench):
         return None
-    row = _stored(node, found, bench) or (None if site is None else _kept(node, found, site.number, bench))
+    row = _stored(node, found, bench) or _kept(node, found, walk, site)
     if row is None:
         return None
     reduce, terms = found.node, found.terms
@@ -150,14 +182,17 @@ def _outward(node: Map, site: OpenSite | None, bench: Bench) -> list[Node] | Non
     return [*nodes, replace(node, body=Region(rest))] if rest else nodes
 
 
-def _kept(node: Map, found: _Sum, site: int, bench: Bench) -> _Row:
-    """The sums in an array of their own."""
+def _kept(node: Map, found: _Sum, walk: _Walk, site: OpenSite | None) -> _Row | None:
+    """The sums in an array of their own, if there is a place to allocate it."""
     name = found.node.output.container
     extents = tuple(stop - start for start, stop in node.ranges)
-    sums = bench.container(name.partition(".")[0], bench.containers[name].dtype, extents)
+    sums = walk.bench.container(name.partition(".")[0], walk.bench.containers[name].dtype, extents)
     place = tuple(index(param) - start for param, (start, _) in zip(node.params, node.ranges, strict=True))
-    alloc = Alloc(container=sums.name, site=site, id=bench.number(), span=found.node.span)
-    return _Row(full_view(sums), Memlet(sums.name, place), found.after, (alloc,))
+    allocs = walk.allocate(sums, site, found.node.span)
+    if allocs is None:
+        del walk.bench.containers[sums.name]
+        return None
+    return _Row(full_view(sums), Memlet(sums.name, place), found.after, tuple(allocs))
 
 
 def _stored(node: Map, found: _Sum, bench: Bench) -> _Row | None:
@@ -187,9 +222,10 @@ def _is_unread(stored: str, found: _Sum, nodes: Sequence[Node], place: int, benc
     """Whether nothing else in the sum, before it, or up to the store, touches the container of the store."""
     if bench.containers[stored].dtype != bench.containers[found.node.output.container].dtype:
         return False
-    tasklets = [*found.terms.body, *found.before, *(node for node in nodes if isinstance(node, Tasklet))]
+    tasklets = [*found.terms.body, *(node for node in nodes if isinstance(node, Tasklet))]
     touched = [memlet.container for tasklet in tasklets for _, memlet in tasklet.reads]
     touched += [memlet.container for node in nodes if isinstance(node, Tasklet) for memlet, _ in node.writes[:place]]
+    touched += [name for node in all_nodes(Region(found.before)) for name in (*read_by(node), *written_by(node))]
     own = found.node.output.container
     overlap = bench.legality.memory.may_overlap
     return not any(overlap(stored, name) for name in touched if name != own)
@@ -226,9 +262,12 @@ def _sum_in(node: Map, bench: Bench) -> _Sum | None:
     own = [inner for inner in node.body.nodes if isinstance(inner, Alloc) and inner.container == name]
     if not own or bench.containers[name].storage is not Storage.STACK or bench.containers[name].rank:
         return None
-    before = _tasklets(node.body.nodes[:place], name)
+    before = _without_alloc(node.body.nodes[:place], name)
     after = _without_alloc(node.body.nodes[place + 1 :], name)
-    if before is None or any(tasklet.writes for tasklet in before):
+    overlap = bench.legality.memory.may_overlap
+    written = {other for inner in all_nodes(Region(before)) for other in written_by(inner)}
+    read = {memlet.container for tasklet in terms.body for _, memlet in tasklet.reads}
+    if any(overlap(one, other) for one in read for other in written):
         return None
     for inner in all_nodes(Region(after)):
         if name in written_by(inner) or (inner not in after and name in read_by(inner)):
@@ -240,19 +279,16 @@ def _without_alloc(nodes: tuple[Node, ...], name: str) -> tuple[Node, ...]:
     return tuple(inner for inner in nodes if not (isinstance(inner, Alloc) and inner.container == name))
 
 
-def _tasklets(nodes: tuple[Node, ...], name: str) -> tuple[Tasklet, ...] | None:
-    kept = _without_alloc(nodes, name)
-    found = tuple(inner for inner in kept if isinstance(inner, Tasklet))
-    return found if len(found) == len(kept) else None
-
-
 def _with_steady_lets(
-    node: Map, reduce: Reduce, terms: Elements, before: tuple[Tasklet, ...], after: tuple[Node, ...]
+    node: Map, reduce: Reduce, terms: Elements, before: tuple[Node, ...], after: tuple[Node, ...]
 ) -> _Sum | None:
     """What the terms need of the values before them must be the same at all points: it goes out with them."""
     varying = set(node.params)
     steady: list[Let] = []
     for tasklet in before:
+        if not isinstance(tasklet, Tasklet):
+            varying |= values_defined_in(tasklet)
+            continue
         varying.update(value for value, _ in tasklet.reads)
         for let in tasklet.lets:
             if let.warn < 0 and varying.isdisjoint(values_in(let.expr)):
@@ -265,8 +301,12 @@ def _with_steady_lets(
     ):
         return None
     moved = frozenset(let.value for let in steady)
-    rest = (replace(t, lets=tuple(let for let in t.lets if let.value not in moved)) for t in before)
-    kept = tuple(t for t in rest if t.reads or t.lets)
+    kept = tuple(
+        replace(item, lets=tuple(let for let in item.lets if let.value not in moved))
+        if isinstance(item, Tasklet)
+        else item
+        for item in before
+    )
     return _Sum(reduce, terms, kept, after, tuple(steady))
 
 

@@ -1,8 +1,7 @@
 # pyright: basic, reportMissingImports=false, reportAttributeAccessIssue=false
-"""Durbin's recursion for JAX, where slices must have fixed extents: what is reversed, with zeros behind it, is sliced
-where the first k numbers are those wanted and zeros follow.
+"""Durbin's recursion for JAX, where slices must have fixed extents: all are as long as the last, with zeros behind.
 
-What is sliced is first laid out anew in every step, which is where most of its time goes.
+The turned vector is carried along instead of being made anew: turning what has grown by one is a shift by one.
 """
 
 from __future__ import annotations
@@ -18,16 +17,14 @@ from numpy.typing import NDArray
 @jax.jit
 def durbin(r: NDArray[Any]) -> NDArray[Any]:
     """The y with T y = -r, where T is symmetric with ones on its diagonal and `r[k - 1]` on the k-th beside it."""
-    n = r.shape[0]
     zeros = np.zeros_like(r)
 
-    def first_reversed(k: Any, numbers: Any) -> Any:
-        return lax.dynamic_slice(np.concatenate((numbers[::-1], zeros)), (n - k,), (n,))
-
     def step(k: Any, state: Any) -> Any:
-        y, error = state
-        reflection = -(r[k] + first_reversed(k, r) @ y) / error
-        y = (y + reflection * first_reversed(k, y)).at[k].set(reflection)
-        return y, error * (1.0 - reflection * reflection)
+        y, turned, error = state
+        reflection = -(r[k] + r @ turned) / error
+        longer = np.concatenate((reflection[None], (turned + reflection * y)[:-1]))
+        y = (y + reflection * turned).at[k].set(reflection)
+        return y, longer, error * (1.0 - reflection * reflection)
 
-    return lax.fori_loop(1, n, step, (zeros.at[0].set(-r[0]), 1.0 - r[0] * r[0]))[0]
+    first = zeros.at[0].set(-r[0])
+    return lax.fori_loop(1, r.shape[0], step, (first, first, 1.0 - r[0] * r[0]))[0]
