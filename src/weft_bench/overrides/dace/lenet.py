@@ -1,14 +1,9 @@
-# pyright: basic, reportMissingImports=false, reportAttributeAccessIssue=false
-"""LeNet-5 for DaCe, where a name keeps its shape and extents are symbols: steps by name, extents written out.
-
-The images are shared out: a statement for all of them at once would start threads for every weight.
-"""
+"""LeNet-5 for DaCe, where a name keeps its shape and extents are symbols: steps by name, extents written out."""
 
 from __future__ import annotations
 
 from typing import Any
 
-import dace
 import numpy as np
 from numpy.typing import NDArray
 
@@ -21,26 +16,25 @@ def relu(x: NDArray[Any]) -> NDArray[Any]:
 
 
 def convolve(x: NDArray[Any], weights: NDArray[Any]) -> NDArray[Any]:
-    """Image after image and weight after weight, for all places at once."""
+    """Weight after weight, for all images and places at once."""
     y = np.zeros(
         (x.shape[0], x.shape[1] - weights.shape[0] + 1, x.shape[2] - weights.shape[1] + 1, weights.shape[3]), x.dtype
     )
-    for n in dace.map[0 : x.shape[0]]:
-        for f in range(weights.shape[3]):
-            for a in range(weights.shape[0]):
-                for b in range(weights.shape[1]):
-                    for c in range(weights.shape[2]):
-                        y[n, :, :, f] += (
-                            weights[a, b, c, f]
-                            * (
-                                x[
-                                    n,
-                                    a : a + x.shape[1] - weights.shape[0] + 1,
-                                    b : b + x.shape[2] - weights.shape[1] + 1,
-                                    c,
-                                ]
-                            )
+    for f in range(weights.shape[3]):
+        for a in range(weights.shape[0]):
+            for b in range(weights.shape[1]):
+                for c in range(weights.shape[2]):
+                    y[:, :, :, f] += (
+                        weights[a, b, c, f]
+                        * (
+                            x[
+                                :,
+                                a : a + x.shape[1] - weights.shape[0] + 1,
+                                b : b + x.shape[2] - weights.shape[1] + 1,
+                                c,
+                            ]
                         )
+                    )
     return y
 
 
