@@ -7,6 +7,7 @@ from collections.abc import Collection
 from weft.passes.base import Pass
 from weft.passes.bounded_counts import BoundedCounts
 from weft.passes.collapse_maps import CollapseMaps
+from weft.passes.contractions import Contractions
 from weft.passes.dense_refs import DenseRefs
 from weft.passes.expand_elementwise import ExpandElementwise
 from weft.passes.fuse_maps import FuseMaps
@@ -52,6 +53,7 @@ def _cpu_passes() -> tuple[Pass, ...]:
         SumsOutward(),
         SplitMaps(),  # without its sum a map may be simple enough
         CollapseMaps(),
+        Contractions(),  # before what is made of a sum is looked for in it
         FuseMaps(),
         DenseRefs(),
         InterchangeMaps(),

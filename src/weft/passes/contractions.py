@@ -1,0 +1,228 @@
+"""A sum of products over a pair of matrices is a matrix product, however it was written.
+
+before:  reduce add C[:, :] = elements at (i, j, k) { a = A[i, k]; b = B[k, j]; t = a * b; yield t } axes (2)
+after:   if l >= 8 and m >= 8 and n >= 8 -> (done) { matmul C = A @ B; done = all of C are finite } else { no }
+         if not done { reduce add C[:, :] = ... }
+
+`np.sum(a[:, :, None] * b[None], axis=1)`, loops over `C[i, j] += A[i, k] * B[k, j]` and over `np.dot(A[i], B[:, j])`
+all come here as such sums. The order of a sum is free, so the library may make it. What it does not tell is where an
+overflow or a NaN came from: where a result is not finite the sum is made as it was written, with its warnings. Few
+numbers are not worth a call. Factors may be read at any steps; one parameter belongs to each of them, one is summed
+over, and others that both have are a batch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar, Final
+
+from weft.ir.dtypes import NP_BOOL, DType, ScalarType
+from weft.ir.exprs import Const, Expr, Index, Op, Value, const, const_index, index, op, polynomial_of
+from weft.ir.nodes import (
+    Alloc,
+    Axis,
+    Branch,
+    Elements,
+    Let,
+    Loop,
+    MatMul,
+    Memlet,
+    Node,
+    Program,
+    Reduce,
+    Region,
+    Storage,
+    Tasklet,
+    View,
+    While,
+    Yield,
+    full_view,
+)
+from weft.ir.traverse import all_nodes
+from weft.passes.base import Bench, Session
+from weft.passes.loop_bodies import only_if
+
+_LEAST: Final = 8  # extents from which on a library's call is worth its price
+_TYPES: Final = frozenset({DType.FLOAT32, DType.FLOAT64, DType.COMPLEX64, DType.COMPLEX128})
+
+
+@dataclass(frozen=True, slots=True)
+class Contractions:
+    """Give sums of products to the library."""
+
+    name: ClassVar[str] = "contractions"
+
+    def run(self, program: Program, session: Session) -> Program:
+        """The program with matrix products in place of sums."""
+        if not any(isinstance(node, Reduce) for node in all_nodes(program.body)):
+            return program
+        bench = Bench(self.name, program, session)
+        body = _region(program.body, bench)
+        return program if body is program.body else replace(program, body=body, containers=dict(bench.containers))
+
+
+def _region(region: Region, bench: Bench) -> Region:
+    """A region; what is in maps stays: their points are shared out already."""
+    nodes: list[Node] = []
+    for node in region.nodes:
+        match node:
+            case Reduce():
+                nodes += _product(node, bench) or (node,)
+            case Loop() | While():
+                body = _region(node.body, bench)
+                nodes.append(node if body is node.body else replace(node, body=body))
+            case Branch():
+                then, orelse = _region(node.then, bench), _region(node.orelse, bench)
+                same = then is node.then and orelse is node.orelse
+                nodes.append(node if same else replace(node, then=then, orelse=orelse))
+            case _:
+                nodes.append(node)
+    return region if tuple(nodes) == region.nodes else Region(tuple(nodes))
+
+
+def _product(node: Reduce, bench: Bench) -> list[Node] | None:
+    matrices = _matrices(node, bench)
+    if matrices is None:
+        return None
+    bench.note("the sum of products is a matrix product", node, done=True)
+    done = bench.value("done", NP_BOOL)
+    finite = bench.container("finite", DType.BOOL, (), Storage.STACK)
+    checked = bench.value("finite", NP_BOOL)
+    attempt: list[Node] = [
+        replace(matrices, id=bench.number(), span=node.span),
+        Alloc(container=finite.name, site=-1, id=bench.number(), span=node.span),
+        replace(_all_finite(node.output, bench), output=full_view(finite), span=node.span),
+        Tasklet(reads=((checked, Memlet(finite.name, ())),), id=bench.number(), span=node.span),
+        Yield((checked,)),
+    ]
+    no = Region((Yield((const(False, NP_BOOL),)),))
+    large: Expr = const(True, NP_BOOL)
+    for extent in (*matrices.lhs.shape[-2:], matrices.rhs.shape[-1]):
+        large = op("logical_and", (large, op("greater_equal", (extent, const_index(_LEAST)), NP_BOOL)), NP_BOOL)
+    return [
+        Branch(
+            condition=large,
+            then=Region(tuple(attempt)),
+            orelse=no,
+            results=(done,),
+            id=bench.number(),
+            span=node.span,
+        ),
+        only_if(op("logical_not", (done,), NP_BOOL), [node], node.span, bench),
+    ]
+
+
+def _all_finite(output: View, bench: Bench) -> Reduce:
+    """Whether all elements of a view are finite."""
+    params = tuple(
+        replace(bench.value("p", index(0).type), floor=const_index(0), ceiling=extent - 1, low=0)
+        for extent in output.shape
+    )
+    element = bench.value("c", ScalarType(bench.containers[output.container].dtype))
+    answer = bench.value("f", NP_BOOL)
+    tasklet = Tasklet(
+        reads=((element, output.at(tuple(index(param) for param in params))),),
+        lets=(Let(answer, op("isfinite", (element,), NP_BOOL)),),
+        id=bench.number(),
+    )
+    return Reduce(
+        op="logical_and",
+        output=output,
+        input=Elements(params, output.shape, (tasklet,), answer),
+        axes=tuple(range(len(params))),
+        initial=const(True, NP_BOOL),
+        id=bench.number(),
+    )
+
+
+# ---- which sums are products ----------------------------------------------------------------------------------------
+
+
+def _matrices(node: Reduce, bench: Bench) -> MatMul | None:
+    """The product that a sum is; its parameters in the order batch, row, column, and the one summed over."""
+    terms = node.input
+    if node.op != "add" or not isinstance(terms, Elements) or len(node.axes) != 1 or not _starts_at_zero(node.initial):
+        return None
+    dtype = bench.containers[node.output.container].dtype
+    factors = _factors(terms)
+    if dtype not in _TYPES or factors is None or node.output.rank != terms.rank - 1:
+        return None
+    if any(bench.containers[factor.container].dtype is not dtype for factor in factors):
+        return None
+    overlap = bench.legality.memory.may_overlap
+    if any(overlap(factor.container, node.output.container) for factor in factors):
+        return None
+    summed = terms.params[node.axes[0]]
+    kept = [number for number in range(terms.rank) if number != node.axes[0]]
+    lhs, rhs = factors
+    rows = [n for n in kept if _moves(lhs, terms.params[n]) and not _moves(rhs, terms.params[n])]
+    columns = [n for n in kept if _moves(rhs, terms.params[n]) and not _moves(lhs, terms.params[n])]
+    if len(rows) != 1 or len(columns) != 1 or not all(_moves(factor, summed) for factor in factors):
+        return None
+    if rows[0] > columns[0]:  # the result as it lies in memory
+        lhs, rhs, rows, columns = rhs, lhs, columns, rows
+    batch = [n for n in kept if n not in (*rows, *columns)]
+    left = _view(lhs, [*batch, *rows, node.axes[0]], terms)
+    right = _view(rhs, [*batch, node.axes[0], *columns], terms)
+    if left is None or right is None:
+        return None
+    order = [*batch, *rows, *columns]
+    places = {old: order.index(number) for old, number in enumerate(kept)}
+    output = View(
+        node.output.container,
+        tuple(terms.shape[number] for number in order),
+        tuple(Axis(axis.offset, tuple((places[n], step) for n, step in axis.terms)) for axis in node.output.axes),
+    )
+    return MatMul(output=output, lhs=left, rhs=right)
+
+
+def _starts_at_zero(initial: Expr | None) -> bool:
+    """What an empty sum gives does not matter: it is not given to the library. A start that is added does."""
+    return isinstance(initial, Const) and initial.value == 0
+
+
+def _factors(terms: Elements) -> tuple[Memlet, Memlet] | None:
+    """The two elements whose product a term is."""
+    reads = {value: memlet for tasklet in terms.body for value, memlet in tasklet.reads}
+    lets = {let.value: let.expr for tasklet in terms.body for let in tasklet.lets}
+    product: Expr = terms.expr
+    while isinstance(product, Value) and product in lets:
+        product = lets[product]
+    if not isinstance(product, Op) or product.name != "multiply" or len(reads) > 2:
+        return None
+    found = [reads[factor] for factor in product.args if isinstance(factor, Value) and factor in reads]
+    return (found[0], found[1]) if len(found) == 2 and len(lets) == 1 else None
+
+
+def _moves(memlet: Memlet, param: Value) -> bool:
+    return any(param in coordinate.values for coordinate in memlet.index)
+
+
+def _view(memlet: Memlet, order: Sequence[int], terms: Elements) -> View | None:
+    """All the elements of a factor, with some of the parameters as axes; None if a step depends on another of them."""
+    params = frozenset(terms.params)
+    axes: list[Axis] = []
+    for coordinate in memlet.index:
+        steps: list[tuple[int, Index]] = []
+        rest = coordinate
+        for place, number in enumerate(order):
+            param = terms.params[number]
+            step = polynomial_of(_without(param, coordinate))
+            if params & step.values:
+                return None
+            if step.constant != 0:
+                steps.append((place, step))
+                rest = rest - step * index(param)
+        if params & rest.values:
+            return None
+        axes.append(Axis(rest, tuple(steps)))
+    return View(memlet.container, tuple(terms.shape[number] for number in order), tuple(axes))
+
+
+def _without(param: Value, coordinate: Index) -> Iterator[tuple[tuple[Value, ...], int]]:
+    """The terms of a polynomial with a parameter, less one of it."""
+    for monomial, coefficient in coordinate.terms:
+        if param in monomial:
+            place = monomial.index(param)
+            yield monomial[:place] + monomial[place + 1 :], coefficient
