@@ -3,71 +3,99 @@
 in:   the engines of a program and its pieces after some calls
 out:  text: each line with its class and a note
 
-    4 = |     b = np.sqrt(a) * 2 + 1        a loop over 1 axis, in parallel
-    5 n |     w = np.sort(b)                calls numpy.sort
-    6 ! |     print(w[0])                   Python: builtins.print is not compiled (12% of the time of the first call)
-    7   |     k = 0                         (Python, too little to compile)
+    4  60% = |     b = np.sqrt(a) * 2 + 1     a loop over 1 axis, in parallel (16 bytes, ...)
+    5  20% n |     w = np.sort(b)             calls numpy.sort
+    6  12% ! |     print(w[0])                Python: builtins.print is not compiled (12% of the time of the first call)
+    7        |     k = 0                      (Python, too little to compile)
 
-`=` is compiled, `n` a call of NumPy itself from compiled code, `!` runs in Python.
+`=` is compiled, `n` a call of NumPy itself from compiled code, `!` runs in Python. What a line takes is estimated from
+what its loops move and compute where all extents are 1000; for lines in Python it was measured in the first call. The
+last line of all says which change would help most: what keeps the dearest of the lines that could be faster from it.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+import re
 
+from weft.analysis.traffic import Traffic, traffic_of
 from weft.driver.engine import Engine
-from weft.driver.inspection import stages
+from weft.driver.inspection import generated
+from weft.driver.listing import COMPILED, LITTLE, NUMPY, PYTHON, Explanation, Line, Listing
 from weft.frontend.cutting import Place, place_of
 from weft.frontend.liveness import blocks, statements
 from weft.frontend.source import FunctionSource, SourceUnavailable, read_function
-from weft.ir.nodes import Loop, Map, MatMul, Node, NumpyCall, Reduce, Scan, Schedule, While
+from weft.ir.nodes import (
+    Alloc,
+    Loop,
+    Map,
+    MatMul,
+    Node,
+    NumpyCall,
+    Program,
+    Reduce,
+    Scan,
+    Schedule,
+    Storage,
+    While,
+)
 from weft.ir.traverse import all_nodes
 from weft.support.errors import CompileError, WeftError
+from weft.support.spans import Span
 
-COMPILED, NUMPY, PYTHON, LITTLE = "=", "n", "!", " "
-_SOURCE_WIDTH = 72
-_LEGEND = "= compiled   n call of NumPy itself   ! runs in Python"
-
-
-@dataclass(slots=True)
-class Line:
-    """What is known of one line: its class, and notes in order."""
-
-    kind: str = ""
-    notes: list[str] = field(default_factory=list[str])
-
-    def note(self, text: str) -> None:
-        """Add a note once."""
-        if text not in self.notes:
-            self.notes.append(text)
+_WORTH_SAYING = 0.05
+# The passes whose refusals cost time; what others left alone is no loss, or said by these as well.
+_TELLING = frozenset(("loop-to-map", "inline-producers", "loops-inward"))
+_INNER_NUMBER = re.compile(r"(?<=\w)\.\d+")
 
 
-def explain(engine: Engine) -> str:
+def explain(engine: Engine) -> Explanation:
     """The annotated source of a program, as far as it was called."""
     name = engine.function.__qualname__
     try:
         source = read_function(engine.function)
     except SourceUnavailable as problem:
-        return f"{name} runs in Python: no source: {problem}"
+        return _said(f"{name} runs in Python: no source: {problem}")
     lines = _classify(engine, source)
     counts = {kind: sum(line.kind == kind for line in lines.values()) for kind in (COMPILED, NUMPY, PYTHON)}
     if not any(counts.values()) and not engine.stats.reasons:
-        return f"{name} has not been compiled yet: call it first"
+        return _said(f"{name} has not been compiled yet: call it first")
     head = f"{name} ({source.filename}:{source.first_line}): {counts[COMPILED]} lines compiled, " \
            f"{counts[NUMPY]} with calls of NumPy, {counts[PYTHON]} in Python"  # fmt: skip
-    return "\n".join([head, _LEGEND, *_shown(source, lines)])
-
-
-def _shown(source: FunctionSource, lines: dict[int, Line]) -> Iterator[str]:
+    _share_out(engine, lines)
     texts = source.source_text.splitlines()
-    width = min(max((len(text) for text in texts), default=0), _SOURCE_WIDTH)
-    digits = len(str(source.first_line + len(texts)))
-    for number, text in enumerate(texts, start=source.first_line):
-        line = lines.get(number, Line())
-        notes = "; ".join(line.notes)
-        yield f"{number:>{digits}} {line.kind or ' '} | {text:<{width}}   {notes}".rstrip()
+    return Explanation.of(Listing(head, source.first_line, texts, lines, _advice(source, lines)))
+
+
+def _said(text: str) -> Explanation:
+    return Explanation.of(Listing(text, 0, (), {}))
+
+
+def _share_out(engine: Engine, lines: dict[int, Line]) -> None:
+    """The shares of the time: measured ones of Python's lines, and of what is left, estimates."""
+    for place in engine.family.places:
+        if place.line in lines:
+            lines[place.line].share = max(lines[place.line].share, place.share or 0.0)
+    left = max(1.0 - sum(line.share for line in lines.values()), 0.0)
+    total = sum(line.nanoseconds for line in lines.values())
+    for line in lines.values():
+        if not line.share and total:
+            line.share = left * line.nanoseconds / total
+
+
+def _advice(source: FunctionSource, lines: dict[int, Line]) -> str:
+    """The one change that would help most; of a loop, with all that is in it."""
+    ends = {stmt.lineno: stmt.end_lineno or stmt.lineno for stmt in ast.walk(source.tree) if isinstance(stmt, ast.stmt)}
+    slow: list[tuple[float, int, Line]] = []
+    for number, line in lines.items():
+        if line.kind == PYTHON or line.hindrance:
+            inside = range(number, ends.get(number, number) + 1)
+            slow.append((sum(lines[at].share for at in inside if at in lines), number, line))
+    share, number, line = max(slow, key=lambda item: (round(item[0], 3), -item[1]), default=(0.0, 0, Line()))
+    if share < _WORTH_SAYING:
+        return ""
+    reason = line.hindrance or (line.notes[0] if line.notes else "runs in Python")
+    return f"Most could be won at line {number} (about {share:.0%} of the time): {reason}"
 
 
 def _classify(engine: Engine, source: FunctionSource) -> dict[int, Line]:
@@ -90,17 +118,38 @@ def _classify(engine: Engine, source: FunctionSource) -> dict[int, Line]:
 
 
 def _annotate(engine: Engine, source: FunctionSource, found: dict[int, Line]) -> None:
-    """What the nodes of a kernel say of their lines."""
-    for node in _final_nodes(engine):
-        span, words = getattr(node, "span", None), _words(node)
-        if span is None or not words or span.file != source.filename or span.line not in found:
+    """What the nodes of a kernel, and the passes that made them, say of their lines."""
+    try:
+        made = generated(engine)
+    except (CompileError, WeftError):  # arguments of other types than the stand-ins show: no notes then
+        return
+    program = made.stages[-1].program
+    traffic = {getattr(node, "id", -1): amount for node, amount in traffic_of(program)}
+    for node in all_nodes(program.body):
+        line, words = _line_of(getattr(node, "span", None), source, found), _words(node, program)
+        if line is not None and words:
+            _tell(line, node, words, traffic.get(getattr(node, "id", -1)))
+    for record in made.session.records:
+        line = _line_of(record.span, source, found)
+        if line is None or record.done or (record.step not in _TELLING and not record.wish):
             continue
-        found[span.line].note(words)
-        if isinstance(node, NumpyCall):
-            found[span.line].kind = NUMPY
-    for remark in engine.infos[-1].remarks:
-        if remark.line in found:
-            found[remark.line].note(remark.text)
+        text = _INNER_NUMBER.sub("", record.text)
+        line.note(text)
+        line.hindrance = line.hindrance or text
+
+
+def _line_of(span: Span | None, source: FunctionSource, found: dict[int, Line]) -> Line | None:
+    return found.get(span.line) if span is not None and span.file == source.filename else None
+
+
+def _tell(line: Line, node: Node, words: str, amount: Traffic | None) -> None:
+    if amount is not None:
+        line.nanoseconds += amount.nanoseconds
+        moved = amount.words() if isinstance(node, Map | Reduce) else ""
+        words = f"{words} {moved}" if moved else words
+    line.note(words)
+    if isinstance(node, NumpyCall):
+        line.kind = NUMPY
 
 
 def _whole(engine: Engine, found: dict[int, Line]) -> None:
@@ -125,16 +174,11 @@ def _is_text(stmt: ast.stmt) -> bool:
     return isinstance(stmt, ast.Expr) and isinstance(stmt.value, ast.Constant)
 
 
-def _final_nodes(engine: Engine) -> Iterable[Node]:
-    """The nodes of the newest variant after all passes."""
-    try:
-        return list(all_nodes(stages(engine)[-1].program.body))
-    except (CompileError, WeftError):  # arguments of other types than the stand-ins show: no notes then
-        return []
-
-
-def _words(node: Node) -> str:
+def _words(node: Node, program: Program) -> str:
     match node:
+        case Alloc(container=name) if program.containers[name].storage is Storage.TRANSIENT:
+            rank = program.containers[name].rank
+            return f"memory for an array of {rank} ax{'is' if rank == 1 else 'es'}" if rank else ""
         case Map(params=params, schedule=schedule):
             axes = f"{len(params)} ax{'is' if len(params) == 1 else 'es'}"
             manner = {Schedule.PARALLEL: ", in parallel", Schedule.SIMD: ", vectorized"}.get(schedule, "")

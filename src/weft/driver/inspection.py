@@ -7,7 +7,7 @@ from types import FunctionType
 from typing import Any
 
 from weft.driver.annotations import check_annotations
-from weft.driver.compiler import Stage, build_options, generate
+from weft.driver.compiler import Generated, Stage, build_options, generate
 from weft.driver.engine import Engine, toolchain_for
 from weft.driver.graph import Graph
 from weft.driver.options import Options, compiler_choice
@@ -28,11 +28,17 @@ def graph_of_call(function: FunctionType, options: Options, args: tuple[Any, ...
 
 def stages(engine: Engine) -> tuple[Stage, ...]:
     """The newest variant after each step of the compiler."""
+    return generated(engine).stages
+
+
+def generated(engine: Engine) -> Generated:
+    """All that the compiler makes of the newest variant, and what its passes have to say."""
     _require_variant(engine)
     options = engine.options
     return generate(
-        engine.function, engine.specimens[-1], strict=options.strict, lenient=options.fallback == "warn"
-    ).stages
+        engine.function, engine.specimens[-1], strict=options.strict, lenient=options.fallback == "warn",
+        without=options.without,
+    )  # fmt: skip
 
 
 def graph_text(engine: Engine, stage: str) -> str:

@@ -23,6 +23,7 @@ from weft.support.errors import CompileError, FallbackWarning, WeftError
 if TYPE_CHECKING:
     from weft.driver.engine import Engine
     from weft.driver.graph import Graph
+    from weft.driver.listing import Explanation
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -118,8 +119,11 @@ class Program(Generic[P, R_co]):
         """Counts and times so far."""
         return self._stats if self._engine is None else self._engine.all_stats()
 
-    def explain(self) -> str:
-        """The source, line by line: what is compiled and how, what calls NumPy, what runs in Python and why."""
+    def explain(self) -> Explanation:
+        """The source, line by line: what is compiled and how, what calls NumPy, what runs in Python and why.
+
+        A text; a notebook shows it as a page, coloured by where the time goes, and `.save("page.html")` writes that.
+        """
         from weft.driver.explaining import explain
 
         return explain(self._started())
