@@ -29,9 +29,6 @@ LEFT = {
     },
     # The length of a slice that may be clipped is a number of its own in every turn.
     "lenet": {"integer too large": 4, "zero-size array to a reduction which has no identity": 4},
-    "symmetric_product": {SHAPES: 1, INNER: 1},
-    "symmetric_rank_2k": {SHAPES: 1},
-    "symmetric_rank_k": {SHAPES: 1},
     # The number of frequencies depends on the energy, and neighbours are numbers in an array.
     "self_energies": {"integer too large": 2, "integer too small": 2, "index out of bounds": 14, INNER: 2},
     # Every stage has arrays of other shapes.

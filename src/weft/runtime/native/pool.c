@@ -1,8 +1,9 @@
 /* A small pool of threads for parallel regions.
  *
- * A region is `count` iterations cut into fixed chunks of `grain`; chunks are handed out dynamically, so which thread
- * runs a chunk varies but the chunks themselves never do: a result built from one partial value per chunk is the same
- * for every width. One region runs at a time. A thread that finds the pool busy (another Python thread is inside a
+ * A region is `count` iterations cut into fixed chunks of `grain`. Each thread has a run of neighbouring chunks of its
+ * own, the same in every region of that size, so that what it wrote is still in its cache when it reads it in the next;
+ * one that is done helps the others. So which thread runs a chunk varies but the chunks themselves never do: a result
+ * built from one partial value per chunk is the same for every width. One region runs at a time. A thread that finds the pool busy (another Python thread is inside a
  * region, or this region is nested in one) runs its own chunks inline: it never waits for somebody else's work.
  *
  * Joining: `region` holds (generation << 32 | tickets left). A worker joins by taking a ticket, the owner closes the
@@ -36,13 +37,15 @@ static struct {
     weft_body body;
     void *env;
     int64_t count, grain;
-    _Atomic int64_t next_chunk;
+    int runs;                    /* how many runs of chunks: one per thread that may take part */
+    struct { _Alignas(64) _Atomic int64_t next; int64_t end; } run[MAX_WORKERS + 1];
     uint32_t float_control;           /* rounding and flush modes of the owner */
     _Atomic uint32_t float_flags;     /* floating-point exceptions raised by workers */
 } pool;
 
 static __thread int inside_region; /* this thread runs chunks right now */
 static __thread int is_worker;
+static __thread int own_run; /* the run of chunks this thread begins with, modulo their number */
 
 /* ---------------------------------------------------------------- machine */
 #if defined(__x86_64__)
@@ -94,12 +97,23 @@ static int spin_while_equal(_Atomic uint32_t *word, uint32_t value)
 /* ---------------------------------------------------------------- chunks */
 static void run_chunks(void)
 {
-    int64_t count = pool.count, grain = pool.grain, chunks = (count + grain - 1) / grain;
-    for (;;) {
-        int64_t chunk = atomic_fetch_add_explicit(&pool.next_chunk, 1, memory_order_relaxed);
-        if (chunk >= chunks) return;
-        int64_t begin = chunk * grain;
-        pool.body(pool.env, begin, count - begin < grain ? count : begin + grain);
+    int64_t count = pool.count, grain = pool.grain;
+    for (int turn = 0, number = own_run % pool.runs; turn < pool.runs; turn++, number = (number + 1) % pool.runs) {
+        for (;;) {
+            int64_t chunk = atomic_fetch_add_explicit(&pool.run[number].next, 1, memory_order_relaxed);
+            if (chunk >= pool.run[number].end) break;
+            int64_t begin = chunk * grain;
+            pool.body(pool.env, begin, count - begin < grain ? count : begin + grain);
+        }
+    }
+}
+
+static void share_out_chunks(int64_t chunks, int runs)
+{
+    pool.runs = runs;
+    for (int number = 0; number < runs; number++) {
+        pool.run[number].end = chunks * (number + 1) / runs;
+        atomic_store_explicit(&pool.run[number].next, chunks * number / runs, memory_order_relaxed);
     }
 }
 
@@ -130,10 +144,10 @@ static void work_on_region(void)
     if (atomic_load(&pool.owner_waits)) futex_wake(&pool.finished, 1);
 }
 
-static void *worker_main(void *unused)
+static void *worker_main(void *number)
 {
-    (void)unused;
     inside_region = is_worker = 1;
+    own_run = (int)(intptr_t)number + 1;
     while (!atomic_load(&pool.stopping)) {
         uint32_t bell = atomic_load(&pool.bell);
         if (take_ticket()) {
@@ -156,7 +170,9 @@ static void start_workers(int wanted)
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    while (pool.workers < wanted && !pthread_create(&pool.threads[pool.workers], NULL, worker_main, NULL)) pool.workers++;
+    while (pool.workers < wanted &&
+           !pthread_create(&pool.threads[pool.workers], NULL, worker_main, (void *)(intptr_t)pool.workers))
+        pool.workers++;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
@@ -188,7 +204,7 @@ static void pool_run(weft_body body, void *env, int64_t count, int64_t grain, in
     int64_t helpers = width - 1 < chunks - 1 ? width - 1 : chunks - 1;
     if (helpers > pool.workers) helpers = pool.workers;
     pool.body = body, pool.env = env, pool.count = count, pool.grain = grain;
-    atomic_store(&pool.next_chunk, 0);
+    share_out_chunks(chunks, (int)helpers + 1);
     atomic_store(&pool.finished, 0);
     atomic_store(&pool.float_flags, 0);
     pool.float_control = float_state() & ~(uint32_t)FLOAT_FLAGS;
