@@ -1,4 +1,4 @@
-"""Products of two vectors as sums."""
+"""Products of two vectors, and of computed matrices and vectors, as sums."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 import weft
 from tests.conftest import Golden
-from tests.passes.programs import after, assert_same_meaning, body_text, program
+from tests.passes.programs import HEAD, after, assert_same_meaning, body_text, program
 from weft.passes.base import Session
 from weft.passes.inner_products import InnerProducts
 
@@ -22,6 +22,53 @@ def test_a_product_of_vectors_is_a_sum(golden: Golden) -> None:
     made = after(InnerProducts(), before)
     assert_same_meaning(before, made)
     assert body_text(made) == golden
+
+
+COMPUTED = """\
+  guard equal(%n.1, %c.4): b1 else site 0 "sizes differ"
+  guard equal(%m.2, %r.3): b1 else site 0 "sizes differ"
+  alloc M site 0
+  elementwise M[:, :] at (%p.20: py_int from 0 to %r.3 - 1, %q.21: py_int from 0 to %c.4 - 1) warn 0 {
+    %x.22: f8 = P[:, :]
+    yield add(%x.22, 1.0:f8)
+  }
+  matmul B[$0] over [%r.3, 1] = M[:, :] @ A[$0] over [%c.4, 1] warn 1
+"""
+MATRIX = HEAD + "array M: f8[%r.3, %c.4] transient C\n"
+
+
+def test_a_matrix_computed_for_one_product_is_not_stored(golden: Golden) -> None:
+    made = after(InnerProducts(), program(f"{COMPUTED}{END}", head=MATRIX))
+    assert body_text(made) == golden
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        COMPUTED.replace("M[:, :] @", "P[:, :] @") + "  write B[0] = 0.0:f8\n",
+        COMPUTED + "  %m.30: f8 = M[0, 0]\n",
+    ],
+    ids=["stored anyway", "read by another"],
+)
+def test_matrices_in_memory_are_left_to_the_library(text: str) -> None:
+    before = program(f'  guard greater(%r.3, 0): b1 else site 0 "empty"\n'
+                     f'  guard greater(%c.4, 0): b1 else site 0 "empty"\n{text}{END}', head=MATRIX)  # fmt: skip
+    assert InnerProducts().run(before, Session()) is before
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "c16", "i8"])
+@pytest.mark.parametrize("shape", [(5, 7), (1, 4), (4, 1), (0, 3), (3, 0), (200, 300)])
+def test_compiled_products_with_computed_matrices_are_numpys(dtype: str, shape: tuple[int, int]) -> None:
+    def products(P, a, b):
+        return (P * 2 - a) @ a, b @ (P + b[:, None]), (P[::-1] * b[:, None]).T @ b
+
+    rng = np.random.default_rng(sum(shape))
+    P, a, b = ((rng.standard_normal(size) * 4).astype(dtype) for size in (shape, shape[1], shape[0]))
+    compiled: Any = weft.program(products, fallback="error")
+    for got, want in zip(compiled(P, a, b), products(P, a, b), strict=True):
+        assert got.dtype == want.dtype
+        eps = float(np.finfo(want.dtype).eps) if want.dtype.kind in "fc" else 0.0
+        np.testing.assert_allclose(got, want, rtol=0, atol=eps * 4000 * max(shape))
 
 
 def test_products_of_matrices_stay() -> None:
