@@ -29,6 +29,7 @@ from weft.ir.nodes import (
     Scan,
     Schedule,
     Tasklet,
+    View,
     While,
 )
 
@@ -97,7 +98,7 @@ class _Walk:
             case Reduce(input=Elements() as terms):
                 points = times * self.extent(terms.shape)
                 yield node, self.estimate(terms.body, points, parallel=shared or node.schedule is Schedule.PARALLEL)
-            case Reduce(input=source) | Scan(input=source):
+            case Reduce(input=View() as source) | Scan(input=source):
                 points = times * self.extent(source.shape)
                 size = self.program.containers[source.container].dtype.itemsize
                 yield node, Traffic(points, size, 1, points * size * _NS_PER_BYTE, is_memory_bound=True)
