@@ -33,6 +33,17 @@ def over_ranges(start, stop, step):
     return total, last
 
 
+@TABLE.add(lambda: (f8(2, 3, 4),), lambda: (i4(1, 2, 1),))
+def over_axes(u):
+    lap = -6 * u
+    for axis in range(3):
+        lap = lap + np.roll(u, 1, axis=axis) + np.roll(u, -1, axis)
+    total = 0
+    for axis in range(u.ndim):
+        total = total + np.sum(u, axis=axis).sum() * u.shape[axis]
+    return lap, total
+
+
 @TABLE.add(lambda: (4,))
 def range_is_fixed_at_its_start(n):
     count = 0

@@ -45,8 +45,8 @@ from weft.support.errors import CompileError
 ZERO, ONE = const_index(0), const_index(1)
 _MAX_TRIALS = 8
 MAX_LISTED = 16  # items of a comprehension over a range that are written out
-# What a loop over a short range may need constants for: indices of lists, lists that grow, names of many types.
-_WRITTEN_OUT = ("E109", "E110", "E120", "E122", "E144", "E145", "E148", "E149", "E231")
+# What a loop over a short range may need constants for: axes, indices of lists, lists that grow, names of many types.
+_WRITTEN_OUT = ("E109", "E110", "E120", "E122", "E144", "E145", "E148", "E149", "E230", "E231")
 _Make: TypeAlias = Callable[[tuple[Carry, ...], Region], None]
 
 
