@@ -11,8 +11,8 @@ the memory: it is not in what leaves the program, bound to a ref or under anothe
 `alloc`, so an iteration that reads an element has written it before: what an earlier one left is never seen. A loop
 that does not run only wastes the memory (an extent that is not negative inside the loop may be so in front of it: then
 there is none). Where there is none to be had, the program leaves through a site in front of the loop, since which
-nothing was written that Python could see. Points of maps do not share memory: nothing leaves a map. Run this when loops
-have become maps: it makes iterations dependent.
+nothing was written that Python could see; if there is no such site, in front of a loop further out. Points of maps do
+not share memory: nothing leaves a map. Run this when loops have become maps: it makes iterations dependent.
 
 Two temporaries of a region that nothing else sees share memory if they have the same type and shape, and the last node
 that touches the one stands above the allocation of the other.
@@ -31,7 +31,7 @@ from weft.ir.nodes import Alloc, Branch, Container, Loop, Map, Node, Program, Re
 from weft.ir.substitution import Substitution
 from weft.ir.traverse import bound_extents, touched_containers, values_defined_in
 from weft.passes.base import Bench, Session
-from weft.passes.open_sites import OpenSite, Writes, open_site
+from weft.passes.open_sites import Around, OpenSite, Writes, allocate_outside, open_site
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +62,7 @@ class _Walk:
             if container.storage is Storage.TRANSIENT and not uses[name].escapes
         )
         self.shared: dict[str, str] = {}
+        self.around: list[Around] = []
 
     def region(self, region: Region, facts: Facts, site: OpenSite | None) -> Region:
         """A region whose loops allocate in front of them, and whose temporaries share memory."""
@@ -69,10 +70,15 @@ class _Walk:
         for node in region.nodes:
             if isinstance(node, Site):
                 site = open_site(node)
-            inner = self.inside(node, facts, site)
-            if isinstance(inner, Loop | While):
+            if isinstance(node, Loop | While):
+                self.around.append(Around(site, self.varying(node)))
+                inner = self.inside(node, facts, site)
+                nodes += self.around.pop().allocs
+                assert isinstance(inner, Loop | While)
                 allocs, inner = self.hoist(inner, facts, site)
                 nodes += allocs
+            else:
+                inner = self.inside(node, facts, site)
             nodes.append(inner)
             facts = facts.after(inner)
             if site is not None and self.writes.close(node, site):
@@ -100,33 +106,38 @@ class _Walk:
         if not inside:
             return [], loop
         known = facts.inside(loop, self.memory)[0]
-        varying = values_defined_in(loop) | frozenset(bound_extents(loop, self.bench.containers))
+        varying = self.varying(loop)
         moved: list[Alloc] = []
+        names: set[str] = set()
         for node in inside:
-            reason = self.obstacle(node, varying, known, site)
+            reason = self.obstacle(node, varying, known)
             name = node.container.partition(".")[0]
-            if reason or site is None:
+            if not reason and site is not None:
+                moved.append(replace(node, site=site.number))
+            elif not reason and not allocate_outside(node, self.bench.containers[node.container], self.around):
+                reason = "there is no way back to the head of the loop"
+            if reason:
                 self.bench.note(f"{name} is allocated in every iteration: {reason}", node, done=False)
             else:
-                moved.append(replace(node, site=site.number))
+                names.add(node.container)
                 self.bench.note(f"{name} is allocated once, in front of the loop", node, done=True)
-        if not moved:
+        if not names:
             return [], loop
-        names = {node.container for node in moved}
         kept = tuple(n for n in loop.body.nodes if not (isinstance(n, Alloc) and n.container in names))
         return moved, replace(loop, body=Region(kept))
+
+    def varying(self, loop: Loop | While) -> frozenset[Value]:
+        return values_defined_in(loop) | frozenset(bound_extents(loop, self.bench.containers))
 
     def is_heap(self, node: Alloc) -> bool:
         return self.bench.containers[node.container].storage is Storage.TRANSIENT
 
-    def obstacle(self, node: Alloc, varying: frozenset[Value], facts: Facts, site: OpenSite | None) -> str:
+    def obstacle(self, node: Alloc, varying: frozenset[Value], facts: Facts) -> str:
         container = self.bench.containers[node.container]
         if node.container not in self.private:
             return "it is seen from outside of the iteration"
         if any(not extent.values.isdisjoint(varying) for extent in container.shape):
             return "its size depends on the loop"
-        if site is None:
-            return "there is no way back to the head of the loop"
         if not all(self.bench.legality.is_nonnegative(extent, facts) for extent in container.shape):
             return "its size may be negative"
         return ""

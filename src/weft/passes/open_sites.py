@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 
 from weft.analysis.memory import Memory
 from weft.analysis.uses import written_by
-from weft.ir.nodes import Elementwise, Node, Region, Site
+from weft.ir.exprs import Value
+from weft.ir.nodes import Alloc, Container, Elementwise, Node, Region, Site
 from weft.ir.traverse import bundle_views, inner_regions, leaving_bundles
 
 
@@ -22,6 +24,27 @@ def open_site(site: Site) -> OpenSite:
     """A site that has just been passed."""
     shown = (view.container for bundle in leaving_bundles(site) for view in bundle_views(bundle))
     return OpenSite(site.number, frozenset(name for name in shown if name))
+
+
+@dataclass(frozen=True, slots=True)
+class Around:
+    """A loop around a place: the site open in front of it, the values it defines, what is to be allocated there."""
+
+    site: OpenSite | None
+    defined: frozenset[Value]
+    allocs: list[Alloc] = field(default_factory=list[Alloc])
+
+
+def allocate_outside(alloc: Alloc, container: Container, loops: Sequence[Around]) -> bool:
+    """Put an allocation in front of the nearest of the loops around (outermost first) that has an open site there."""
+    used = frozenset(value for extent in container.shape for value in extent.values)
+    for around in reversed(loops):
+        if not used.isdisjoint(around.defined):
+            return False
+        if around.site is not None:
+            around.allocs.append(replace(alloc, site=around.site.number))
+            return True
+    return False
 
 
 def sites_above(region: Region, site: int = -1) -> dict[int, int]:

@@ -17,7 +17,7 @@ added to a row of sums, in vectors.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from weft.analysis.uses import read_by, written_by
@@ -47,7 +47,7 @@ from weft.ir.substitution import Substitution, with_fresh_values
 from weft.ir.traverse import all_nodes, values_defined_in, values_used_in
 from weft.passes.base import Bench, Session
 from weft.passes.interchange_maps import jumps
-from weft.passes.open_sites import OpenSite, Writes, open_site
+from weft.passes.open_sites import Around, OpenSite, Writes, allocate_outside, open_site
 from weft.support.spans import Span
 
 
@@ -73,7 +73,7 @@ class _Walk:
     def __init__(self, bench: Bench) -> None:
         self.bench = bench
         self.writes = Writes(bench.legality.memory)
-        self.around: list[_Around] = []
+        self.around: list[Around] = []
 
     def region(self, region: Region, site: OpenSite | None) -> Region:
         """A region; `site` is open at its head."""
@@ -82,7 +82,7 @@ class _Walk:
             if isinstance(node, Site):
                 site = open_site(node)
             if isinstance(node, Loop | While):
-                self.around.append(_Around(site, self.bench.defines(node)))
+                self.around.append(Around(site, self.bench.defines(node)))
                 inner = self.inside(node, site)
                 nodes += self.around.pop().allocs
             else:
@@ -110,23 +110,7 @@ class _Walk:
         alloc = Alloc(container=container.name, site=-1, id=self.bench.number(), span=span)
         if site is not None:
             return [replace(alloc, site=site.number)]
-        used = frozenset(value for extent in container.shape for value in extent.values)
-        for around in reversed(self.around):
-            if not used.isdisjoint(around.defined):
-                return None
-            if around.site is not None:
-                around.allocs.append(replace(alloc, site=around.site.number))
-                return []
-        return None
-
-
-@dataclass(frozen=True, slots=True)
-class _Around:
-    """A loop around a place: the site open in front of it, the values it defines, what is to be allocated there."""
-
-    site: OpenSite | None
-    defined: frozenset[Value]
-    allocs: list[Alloc] = field(default_factory=list[Alloc])
+        return [] if allocate_outside(alloc, container, self.around) else None
 
 
 @dataclass(frozen=True, slots=True)
