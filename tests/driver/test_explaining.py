@@ -113,3 +113,10 @@ def test_estimates_follow_the_nest() -> None:
 
 def test_before_a_call_there_is_nothing_to_tell() -> None:
     assert "has not been compiled yet: call it first" in weft.program(steps).explain()
+
+
+def nothing() -> Any: ...
+
+
+def test_a_program_that_does_nothing_is_compiled() -> None:
+    assert " = |" in called(nothing).explain()

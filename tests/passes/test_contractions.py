@@ -143,6 +143,22 @@ def test_what_is_not_finite_comes_with_numpys_warnings(function: Callable[..., A
     assert told[1][1] == told[0][1]
 
 
+@pytest.mark.parametrize("function", [broadcast, loops])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.complex128])
+def test_a_term_that_overflows_does_not_vanish_in_the_sum(function: Callable[..., Any], dtype: Any) -> None:
+    large = float(np.sqrt(np.finfo(dtype).max))
+    a, b = np.zeros((9, 10), dtype), np.zeros((10, 9), dtype)
+    a[0, 0], b[0, 0] = -0.8 * large, 0.8 * large
+    a[0, 1] = b[1, 0] = 1.1 * large  # with the term before it this is finite, if it is not rounded in between
+    program = weft.program(function, fallback="error")
+    with pytest.warns(RuntimeWarning, match="overflow"):
+        wanted = function(a, b)
+    with pytest.warns(RuntimeWarning, match="overflow"):
+        made = program(a, b)
+    assert np.isinf(wanted[0, 0].real)
+    np.testing.assert_array_equal(made, wanted)
+
+
 def in_place(a, b):
     for i in range(a.shape[0]):
         for j in range(b.shape[1]):

@@ -171,7 +171,7 @@ def _own_places(source: FunctionSource) -> dict[Place, bool]:
 
 def _is_text(stmt: ast.stmt) -> bool:
     """A docstring."""
-    return isinstance(stmt, ast.Expr) and isinstance(stmt.value, ast.Constant)
+    return isinstance(stmt, ast.Expr) and isinstance(stmt.value, ast.Constant) and isinstance(stmt.value.value, str)
 
 
 def _words(node: Node, program: Program) -> str:

@@ -1,14 +1,16 @@
 """A sum of products over a pair of matrices is a matrix product, however it was written.
 
 before:  reduce add C[:, :] = elements at (i, j, k) { a = A[i, k]; b = B[k, j]; t = a * b; yield t } axes (2)
-after:   if l >= 8 and m >= 8 and n >= 8 -> (done) { matmul C = A @ B; done = all of C are finite } else { no }
+after:   if l >= 8 and m >= 8 and n >= 8 -> (safe) { safe = 2 * max(abs(A)) * max(abs(B)) is finite } else { no }
+         if safe -> (done) { matmul C = A @ B; done = all of C are finite } else { no }
          if not done { reduce add C[:, :] = ... }
 
 `np.sum(a[:, :, None] * b[None], axis=1)`, loops over `C[i, j] += A[i, k] * B[k, j]` and over `np.dot(A[i], B[:, j])`
 all come here as such sums. The order of a sum is free, so the library may make it. What it does not tell is where an
-overflow or a NaN came from: where a result is not finite the sum is made as it was written, with its warnings. Few
-numbers are not worth a call. Factors may be read at any steps; one parameter belongs to each of them, one is summed
-over, and others that both have are a batch.
+overflow or a NaN came from, and a term that overflows may vanish in a fused addition: so no term may overflow, and
+where a result is not finite all the same the sum is made as it was written, with its warnings. Few numbers are not
+worth a call. Factors may be read at any steps; one parameter belongs to each of them, one is summed over, and others
+that both have are a batch.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, Final
 
-from weft.ir.dtypes import NP_BOOL, DType, ScalarType
+from weft.ir.dtypes import NP_BOOL, PY_INT, DType, ScalarType
 from weft.ir.exprs import Const, Expr, Index, Op, Value, const, const_index, index, op, polynomial_of
 from weft.ir.nodes import (
     Alloc,
@@ -42,9 +44,11 @@ from weft.ir.nodes import (
 from weft.ir.traverse import all_nodes
 from weft.passes.base import Bench, Session
 from weft.passes.loop_bodies import only_if
+from weft.support.spans import Span
 
 _LEAST: Final = 8  # extents from which on a library's call is worth its price
-_TYPES: Final = frozenset({DType.FLOAT32, DType.FLOAT64, DType.COMPLEX64, DType.COMPLEX128})
+_REAL: Final = {DType.COMPLEX64: DType.FLOAT32, DType.COMPLEX128: DType.FLOAT64}
+_TYPES: Final = frozenset({DType.FLOAT32, DType.FLOAT64, *_REAL})
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,54 +90,90 @@ def _product(node: Reduce, bench: Bench) -> list[Node] | None:
     if matrices is None:
         return None
     bench.note("the sum of products is a matrix product", node, done=True)
-    done = bench.value("done", NP_BOOL)
-    finite = bench.container("finite", DType.BOOL, (), Storage.STACK)
-    checked = bench.value("finite", NP_BOOL)
-    attempt: list[Node] = [
-        replace(matrices, id=bench.number(), span=node.span),
-        Alloc(container=finite.name, site=-1, id=bench.number(), span=node.span),
-        replace(_all_finite(node.output, bench), output=full_view(finite), span=node.span),
-        Tasklet(reads=((checked, Memlet(finite.name, ())),), id=bench.number(), span=node.span),
-        Yield((checked,)),
-    ]
-    no = Region((Yield((const(False, NP_BOOL),)),))
     large: Expr = const(True, NP_BOOL)
     for extent in (*matrices.lhs.shape[-2:], matrices.rhs.shape[-1]):
         large = op("logical_and", (large, op("greater_equal", (extent, const_index(_LEAST)), NP_BOOL)), NP_BOOL)
+    asking = _Asking(bench, node.span)
+    safe, check = asking.terms_are_finite(matrices)
+    done, verify = asking.all_are_finite(node.output)
+    product = replace(matrices, id=bench.number(), span=node.span)
     return [
-        Branch(
-            condition=large,
-            then=Region(tuple(attempt)),
-            orelse=no,
-            results=(done,),
-            id=bench.number(),
-            span=node.span,
-        ),
+        asking.branch(large, check, safe),
+        asking.branch(safe, [product, *verify], done),
         only_if(op("logical_not", (done,), NP_BOOL), [node], node.span, bench),
     ]
 
 
-def _all_finite(output: View, bench: Bench) -> Reduce:
-    """Whether all elements of a view are finite."""
-    params = tuple(
-        replace(bench.value("p", index(0).type), floor=const_index(0), ceiling=extent - 1, low=0)
-        for extent in output.shape
-    )
-    element = bench.value("c", ScalarType(bench.containers[output.container].dtype))
-    answer = bench.value("f", NP_BOOL)
-    tasklet = Tasklet(
-        reads=((element, output.at(tuple(index(param) for param in params))),),
-        lets=(Let(answer, op("isfinite", (element,), NP_BOOL)),),
-        id=bench.number(),
-    )
-    return Reduce(
-        op="logical_and",
-        output=output,
-        input=Elements(params, output.shape, (tasklet,), answer),
-        axes=tuple(range(len(params))),
-        initial=const(True, NP_BOOL),
-        id=bench.number(),
-    )
+@dataclass(frozen=True, slots=True)
+class _Asking:
+    """Nodes that find something out, and the value they leave it in."""
+
+    bench: Bench
+    span: Span | None
+
+    def branch(self, condition: Expr, nodes: list[Node], answer: Value) -> Branch:
+        """The answer that nodes yield at their end, under a condition; no without it."""
+        return Branch(
+            condition=condition,
+            then=Region(tuple(nodes)),
+            orelse=Region((Yield((const(False, NP_BOOL),)),)),
+            results=(answer,),
+            id=self.bench.number(),
+            span=self.span,
+        )
+
+    def terms_are_finite(self, product: MatMul) -> tuple[Value, list[Node]]:
+        """Whether no product of two elements of the matrices, nor a sum of two (of complex numbers), overflows."""
+        nodes: list[Node] = []
+        largest: list[Value] = []
+        for view in (product.lhs, product.rhs):
+            dtype = self.bench.containers[view.container].dtype
+            real = ScalarType(_REAL.get(dtype, dtype))
+            value, found = self.reduction("maximum", "absolute", view, real, const(0.0, real))
+            nodes += found
+            largest.append(value)
+        real = largest[0].type
+        bound = self.bench.value("bound", real)
+        both = op("multiply", (op("multiply", (largest[0], largest[1]), real), const(2.0, real)), real)
+        answer = self.bench.value("finite", NP_BOOL)
+        lets = (Let(bound, both), Let(answer, op("isfinite", (bound,), NP_BOOL)))
+        nodes += [Tasklet(lets=lets, id=self.bench.number(), span=self.span), Yield((answer,))]
+        return self.bench.value("safe", NP_BOOL), nodes
+
+    def all_are_finite(self, view: View) -> tuple[Value, list[Node]]:
+        """Whether all elements of a view are finite."""
+        value, nodes = self.reduction("logical_and", "isfinite", view, NP_BOOL, const(True, NP_BOOL))
+        return self.bench.value("done", NP_BOOL), [*nodes, Yield((value,))]
+
+    def reduction(
+        self, combine: str, function: str, view: View, type_: ScalarType, initial: Expr
+    ) -> tuple[Value, list[Node]]:
+        """A function of all elements of a view, combined into one number."""
+        bench = self.bench
+        params = tuple(
+            replace(bench.value("p", PY_INT), floor=const_index(0), ceiling=extent - 1, low=0) for extent in view.shape
+        )
+        element = bench.value("c", ScalarType(bench.containers[view.container].dtype))
+        answer, result = bench.value("f", type_), bench.value("found", type_)
+        target = bench.container("found", type_.dtype, (), Storage.STACK)
+        tasklet = Tasklet(
+            reads=((element, view.at(tuple(index(param) for param in params))),),
+            lets=(Let(answer, op(function, (element,), type_)),),
+            id=bench.number(),
+        )
+        return result, [
+            Alloc(container=target.name, site=-1, id=bench.number(), span=self.span),
+            Reduce(
+                op=combine,
+                output=full_view(target),
+                input=Elements(params, view.shape, (tasklet,), answer),
+                axes=tuple(range(len(params))),
+                initial=initial,
+                id=bench.number(),
+                span=self.span,
+            ),
+            Tasklet(reads=((result, Memlet(target.name, ())),), id=bench.number(), span=self.span),
+        ]
 
 
 # ---- which sums are products ----------------------------------------------------------------------------------------
