@@ -9,7 +9,7 @@ Extents that are not known are NOMINAL. It is said in listings and decides nothi
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -142,14 +142,12 @@ class _Walk:
         for monomial, coefficient in polynomial.terms:
             term = float(coefficient)
             for value in monomial:
-                term *= self.known.get(value, _nominal(value, self.known))
+                term *= self.known.get(value, _nominal(value))
             total += term
         return total
 
 
-def _nominal(value: Value, known: Mapping[Value, float]) -> float:
-    if value in known:
-        return known[value]
+def _nominal(value: Value) -> float:
     return float(min(NOMINAL, value.high)) if value.high is not None else float(NOMINAL)
 
 

@@ -53,7 +53,7 @@ def _cpu_passes() -> tuple[Pass, ...]:
         SumsOutward(),
         SplitMaps(),  # without its sum a map may be simple enough
         CollapseMaps(),
-        Contractions(),  # before what is made of a sum is looked for in it
+        Contractions(),  # sums outside of maps, as the passes before leave them
         FuseMaps(),
         DenseRefs(),
         InterchangeMaps(),

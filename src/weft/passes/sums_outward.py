@@ -193,7 +193,7 @@ def _stored(node: Map, found: _Sum, bench: Bench) -> _Row | None:
             return None
         for place, (memlet, expr) in enumerate(tasklet.writes):
             if expr in sums and not memlet.conflict:
-                whole = _box(node, memlet, bench)
+                whole = _box(node, memlet)
                 if whole is None or not _is_unread(memlet.container, found, nodes[: number + 1], place, bench):
                     return None
                 writes = tasklet.writes[:place] + tasklet.writes[place + 1 :]
@@ -215,7 +215,7 @@ def _is_unread(stored: str, found: _Sum, nodes: Sequence[Node], place: int, benc
     return not any(overlap(stored, name) for name in touched if name != own)
 
 
-def _box(node: Map, memlet: Memlet, bench: Bench) -> View | None:
+def _box(node: Map, memlet: Memlet) -> View | None:
     """All places of a store over the points of a map: a box, one of its axes per parameter."""
     starts: Mapping[Value, Expr] = {param: start for param, (start, _) in zip(node.params, node.ranges, strict=True)}
     known = values_defined_in(node) - set(node.params)
