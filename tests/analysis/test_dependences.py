@@ -119,7 +119,6 @@ def test_what_a_turn_allocates_is_apart_from_what_the_loop_carries() -> None:
     inside = facts.inside(loop, legality.memory)[0]
     assert legality.elsewhere(points, points, inside)  # nothing is known of N above its allocation
     assert not legality.elsewhere(points, points, inside.after(alloc))
-    assert legality.independent(alloc, points, inside) is False  # the map writes it
     assert not legality.may_share("N", "Z")
 
 
