@@ -21,6 +21,13 @@ SHAPES = [
     (1, 7, 9),
     (9, 7, 1),
     (1, 30, 1),
+    (2, 2, 2),
+    (3, 3, 3),
+    (4, 4, 4),
+    (6, 5, 17),
+    (16, 16, 16),
+    (300, 4, 5),
+    (5, 8, 70),
     (20, 30, 40),
     (70, 1, 3),
     (0, 4, 3),
@@ -101,6 +108,16 @@ def test_a_matrix_times_its_own_transpose(dtype: DType, form: str) -> None:
             error = np.abs(c.astype(complex) - (left @ right).astype(complex))
             scale = np.abs(left.astype(complex)) @ np.abs(right.astype(complex))
             assert np.all(error <= tolerance(dtype, left.shape[1]) * scale), (rows, columns)
+
+
+@pytest.mark.parametrize("dtype", DTYPES[:4], ids=lambda dtype: dtype.text)
+def test_small_products_pass_on_what_is_not_finite(dtype: DType) -> None:
+    for m, k, n in [(2, 2, 2), (3, 3, 3), (4, 4, 4), (5, 6, 9)]:
+        a, b, c = sample(dtype, (m, k), 1), sample(dtype, (k, n), 2), np.empty((m, n), dtype.value)
+        a[0, 0], a[1, 1], b[-1, -1] = np.inf, np.nan, np.finfo(dtype.value).max
+        kernels()(a, b, c, number=DTYPES.index(dtype))
+        with np.errstate(all="ignore"):
+            np.testing.assert_allclose(c, a @ b, rtol=tolerance(dtype, k) * 8)
 
 
 def test_blas_is_there() -> None:
