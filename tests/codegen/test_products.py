@@ -132,6 +132,27 @@ def test_batches_are_loops_around() -> None:
     np.testing.assert_allclose(c, a @ b)
 
 
+@pytest.mark.parametrize("dtype", [DType.FLOAT64, DType.COMPLEX64, DType.INT32], ids=lambda dtype: dtype.text)
+def test_batches_are_shared_out(dtype: DType) -> None:
+    build = Build(f"shared_{dtype.text}")
+    lhs, rhs = (build.array(name, dtype, 4, Layout.STRIDED) for name in "ab")
+    output = build.array("c", dtype, 4, Layout.STRIDED, written=True)
+    warn = build.warn()
+    kernel = load(build.program(MatMul(output=output, lhs=lhs, rhs=rhs, warn=warn), give(Pack(()))))
+    a, b = sample(dtype, (7, 9, 20, 24), 1), sample(dtype, (7, 9, 24, 20), 2)
+    for batch in [(7, 9), (1, 9), (7, 0), (1, 1)]:
+        left, right = a[: batch[0], : batch[1]], b[: batch[0], : batch[1]]
+        for threads in (1, 2):
+            c = np.empty((*batch, 20, 20), dtype.value)
+            outcome = kernel(left, right, c, threads=threads)
+            assert (outcome.chunks > 0) == (threads == 1 and batch == (7, 9))
+            assert outcome.warnings == {0: 0}
+            np.testing.assert_allclose(c, left @ right, rtol=1e-4, atol=1e-4)
+    if dtype.kind == "f":
+        a[6, 8, 3, 3] = b[6, 8, 3, 3] = np.finfo(dtype.value).max
+        assert all(kernel(a, b, np.empty((7, 9, 20, 20)), threads=threads).warnings == {0: 2} for threads in (1, 2))
+
+
 def test_a_vector_is_a_matrix_with_an_added_axis() -> None:
     build = Build()
     a, x = build.array("a", DType.FLOAT64, 2), build.array("x", DType.FLOAT64, 1)
