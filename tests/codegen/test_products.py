@@ -153,6 +153,25 @@ def test_batches_are_shared_out(dtype: DType) -> None:
         assert all(kernel(a, b, np.empty((7, 9, 20, 20)), threads=threads).warnings == {0: 2} for threads in (1, 2))
 
 
+@pytest.mark.parametrize("threads", [1, 2])
+def test_wide_and_tall_products_of_complex_numbers_are_shared_out(threads: int) -> None:
+    dtype = DType.COMPLEX64
+    build = Build("wide")
+    lhs, rhs = (build.array(name, dtype, 2, Layout.STRIDED) for name in "ab")
+    output = build.array("c", dtype, 2, Layout.STRIDED, written=True)
+    kernel = load(build.program(MatMul(output=output, lhs=lhs, rhs=rhs, warn=build.warn()), give(Pack(()))))
+    for m, k, n in [(5, 7, 9003), (9003, 7, 5)]:
+        for form in ["C", "F", "back"]:
+            a, b, c = sample(dtype, (m, k), 1), sample(dtype, (k, n), 2), np.empty((m, n), dtype.value)
+            left, right = arranged(a, form), arranged(b, form)
+            outcome = kernel(left, right, c, threads=threads)
+            assert (outcome.chunks > 0) == (threads == 1)
+            assert outcome.warnings == {0: 0}
+            np.testing.assert_allclose(c, a @ b, rtol=1e-4, atol=1e-4)
+            left[-1, -1] = right[-1, -1] = 3e38
+            assert kernel(left, right, c, threads=threads).warnings[0] & 2
+
+
 def test_a_vector_is_a_matrix_with_an_added_axis() -> None:
     build = Build()
     a, x = build.array("a", DType.FLOAT64, 2), build.array("x", DType.FLOAT64, 1)

@@ -178,8 +178,9 @@ static int weft_gemm_$S(void *const *libraries, int64_t m, int64_t n, int64_t k,
 }
 """,
     "product": """
-static void weft_product_$S(void *const *libraries, int64_t m, int64_t n, int64_t k, const char *a, int64_t a0,
-                            int64_t a1, const char *b, int64_t b0, int64_t b1, char *c, int64_t c0, int64_t c1)
+static void weft_product_$S(weft_ctx *ctx, void *const *libraries, int64_t m, int64_t n, int64_t k, const char *a,
+                            int64_t a0, int64_t a1, const char *b, int64_t b0, int64_t b1, char *c, int64_t c0,
+                            int64_t c1)
 {
     if (m == 0 || n == 0)
         return;
@@ -197,7 +198,7 @@ static void weft_product_$S(void *const *libraries, int64_t m, int64_t n, int64_
     if (n != 1 && c1 == sizeof($T) && k <= 16
         && (is_complex ? terms <= 4096 || (k <= 8 && (m <= 8 || n <= 8)) : terms <= (is_wide ? 512 : 64))) {
         if (is_wide)
-            @product_tiles(m, n, k, a, a0, a1, b, b0, b1, c, c0);
+            @product_shared(ctx, m, n, k, a, a0, a1, b, b0, b1, c, c0);
         else
             @product_few(m, n, k, a, a0, a1, b, b0, b1, c, c0);
         return;

@@ -130,6 +130,46 @@ static void weft_product_tiles_$S(int64_t m, int64_t n, int64_t k, const char *a
     }
 }
 """,
+    # Many rows or columns are shared out to threads, and what flags these raise is raised here.
+    "product_shared": """
+typedef struct {
+    int64_t m, n, k, a0, a1, b0, b1, c0, parts;
+    const char *a, *b;
+    char *c;
+    int32_t raised;
+} weft_tiles_$S;
+
+WEFT_OPAQUE static void weft_tiles_share_$S(void *raw, int64_t begin, int64_t end)
+{
+    weft_tiles_$S *all = raw;
+    const int64_t extent = all->n > all->m ? all->n : all->m;
+    const int64_t from = begin * 256, to = end == all->parts ? extent : end * 256;
+    const int32_t before = &fp_flags();
+    &fp_clear();
+    if (all->n > all->m)
+        @product_tiles(all->m, to - from, all->k, all->a, all->a0, all->a1, all->b + from * all->b1, all->b0, all->b1,
+                       all->c + from * (int64_t)sizeof($T), all->c0);
+    else
+        @product_tiles(to - from, all->n, all->k, all->a + from * all->a0, all->a0, all->a1, all->b, all->b0, all->b1,
+                       all->c + from * all->c0, all->c0);
+    const int32_t raised = &fp_flags();
+    __atomic_fetch_or(&all->raised, raised, __ATOMIC_RELAXED);
+    &fp_raise(before);
+}
+
+static void weft_product_shared_$S(weft_ctx *ctx, int64_t m, int64_t n, int64_t k, const char *a, int64_t a0,
+                                   int64_t a1, const char *b, int64_t b0, int64_t b1, char *c, int64_t c0)
+{
+    const int64_t parts = (n > m ? n : m) / 256;
+    if (parts < 2 || (double)m * (double)n * (double)k < 262144) {
+        @product_tiles(m, n, k, a, a0, a1, b, b0, b1, c, c0);
+        return;
+    }
+    weft_tiles_$S all = {m, n, k, a0, a1, b0, b1, c0, parts, a, b, c, 0};
+    ctx->parallel(ctx, weft_tiles_share_$S, &all, parts, parts / 16 + 1);
+    &fp_raise(all.raised);
+}
+""",
     "product_few": """
 static void weft_product_few_$S(int64_t m, int64_t n, int64_t k, const char *a, int64_t a0, int64_t a1, const char *b,
                                 int64_t b0, int64_t b1, char *c, int64_t c0)
