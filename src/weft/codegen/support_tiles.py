@@ -25,24 +25,38 @@ static inline weft_lanes_$S weft_lanes_multiply_add_$S(weft_lanes_$S sum, $T lef
 #endif
 }
 """,
-    "lanes_turn": """
-static inline weft_lanes_$S weft_lanes_turn_$S(weft_lanes_$S a, weft_lanes_$S b) /* a + i b */
+    # The parts of complex numbers exchanged.
+    "lanes_swap": """
+static inline weft_lanes_$S weft_lanes_swap_$S(weft_lanes_$S a)
 {
     typedef int$B_t places __attribute__((vector_size(32)));
 #if $B == 64
     const places other = {1, 0, 3, 2};
-    const weft_lanes_$S sign = {-1, 1, -1, 1};
 #else
     const places other = {1, 0, 3, 2, 5, 4, 7, 6};
-    const weft_lanes_$S sign = {-1, 1, -1, 1, -1, 1, -1, 1};
 #endif
 #ifdef __clang__
     weft_lanes_$S swapped;
     for (int lane = 0; lane < 256 / $B; ++lane)
-        swapped[lane] = b[other[lane]];
-    return a + sign * swapped;
+        swapped[lane] = a[other[lane]];
+    return swapped;
 #else
-    return a + sign * __builtin_shuffle(b, other);
+    return __builtin_shuffle(a, other);
+#endif
+}
+""",
+    # a + i b
+    "lanes_turn": """
+static inline weft_lanes_$S weft_lanes_turn_$S(weft_lanes_$S a, weft_lanes_$S b)
+{
+#if defined(__x86_64__) && defined(__AVX__) && $B == 64
+    return __builtin_ia32_addsubpd256(a, @lanes_swap(b));
+#elif defined(__x86_64__) && defined(__AVX__)
+    return __builtin_ia32_addsubps256(a, @lanes_swap(b));
+#elif $B == 64
+    return a + (weft_lanes_$S){-1, 1, -1, 1} * @lanes_swap(b);
+#else
+    return a + (weft_lanes_$S){-1, 1, -1, 1, -1, 1, -1, 1} * @lanes_swap(b);
 #endif
 }
 """,
@@ -86,7 +100,7 @@ static inline __attribute__((always_inline)) void weft_tile_$S(const int rows, c
     for (int r = 0; r < rows; ++r)
         for (int v = 0; v < vectors; ++v) {
             const lanes sum = @@lanes_turn(plain[r][v], turned[r][v]);
-            ((lanes *)(c + r * c0))[v] = @@lanes_turn(sum, 0 * sum);
+            ((lanes *)(c + r * c0))[v] = @@lanes_multiply_add(sum, 0, @@lanes_swap(sum));
         }
 }
 """,
