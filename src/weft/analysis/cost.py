@@ -16,8 +16,9 @@ _FUNCTIONS: Final = frozenset((
 ))  # fmt: skip
 
 
+_COMPLEX: Final = {"multiply": 6, "square": 6, "add": 2, "subtract": 2, "negative": 2, "absolute": 24}
 _TRIPS: Final = 16  # of loops of which nothing is known
-_WIDE: Final = 8  # additions for each access from which on the widest vectors pay
+_WIDE: Final = 6  # additions for each access from which on the widest vectors pay
 
 
 def operation_weight(name: str) -> int:
@@ -91,4 +92,10 @@ def _undivided_weight(tasklet: Tasklet) -> int:
     """What wide vectors make faster."""
     exprs = [*(let.expr for let in tasklet.lets), *(expr for _, expr in tasklet.writes)]
     parts = {part for expr in exprs for part in operations_in(expr) if part.name not in _DIVISIONS}
-    return sum(operation_weight(part.name) for part in parts)
+    return sum(_weight(part) for part in parts)
+
+
+def _weight(part: Op) -> int:
+    """The cost of an operation by its operands."""
+    is_complex = any(argument.type.dtype.kind == "c" for argument in part.args)
+    return _COMPLEX.get(part.name, 1) if is_complex else operation_weight(part.name)
