@@ -7,8 +7,8 @@ before:  for (i = 0; i < n; ++i)                       after:   for (at = 0; at 
                                                                             few[l] = few[l] + a[i * m + strip + l];
 
 The order per total is the same; the last strip computes some of the totals before it once more. In a long row of many
-elements the strips would not follow memory: chosen at run time. So windows slid over images, and sums of the columns of
-a narrow table, cost what their additions cost.
+elements the strips would not follow memory: chosen at run time. So windows slid over images cost what their additions
+cost. Elements that are only read are not worth the code.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Strips:
 def emit_strips(reduction: Reduction, row: Strips, otherwise: Callable[[], None]) -> None:
     """The totals of a row by strips where that pays; `otherwise` emits them as a whole."""
     kernel, extent = reduction.kernel, reduction.source.shape[row.fast].constant
-    if reduction.warnings.checked or operations(reduction) > _QUICK or _are_few(reduction):
+    if reduction.warnings.checked or not 1 <= operations(reduction) <= _QUICK or _are_few(reduction):
         otherwise()
         return
     sizes = [size for size in _SIZES if extent is None or extent >= size]

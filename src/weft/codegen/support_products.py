@@ -197,7 +197,9 @@ static void weft_product_$S(weft_ctx *ctx, void *const *libraries, int64_t m, in
     const int is_complex = sizeof($T) != sizeof($R), is_wide = n >= (int64_t)(32 / sizeof($T));
     if (n != 1 && c1 == sizeof($T) && k <= 16
         && (is_complex ? terms <= 4096 || (k <= 8 && (m <= 8 || n <= 8)) : terms <= (is_wide ? 512 : 64))) {
-        if (is_wide)
+        if (is_wide && !is_complex)
+            @product_tiles(m, n, k, a, a0, a1, b, b0, b1, c, c0);
+        else if (is_wide)
             @product_shared(ctx, m, n, k, a, a0, a1, b, b0, b1, c, c0);
         else
             @product_few(m, n, k, a, a0, a1, b, b0, b1, c, c0);

@@ -106,8 +106,8 @@ static inline __attribute__((always_inline)) void weft_tile_$S(const int rows, c
 """,
 }
 TILE_FUNCTIONS: Final = {
-    # Columns that fill no vector are computed together with some before them once more. `k` is at most 16, columns of
-    # the result are neighbours, and there are enough for a vector.
+    # Columns that fill no vector are computed together with some before once more. Real products come here with few
+    # terms: one vector at a time will do. `k` is at most 16, columns of the result are neighbours, enough for a vector.
     "product_tiles": """
 static void weft_product_tiles_$S(int64_t m, int64_t n, int64_t k, const char *a, int64_t a0, int64_t a1,
                                   const char *b, int64_t b0, int64_t b1, char *c, int64_t c0)
@@ -117,7 +117,7 @@ static void weft_product_tiles_$S(int64_t m, int64_t n, int64_t k, const char *a
     for (int64_t from = 0; from < m; from += part) {
         const int64_t to = m - from < part ? m : from + part;
         for (int64_t j = 0; j < n;) {
-            const int two = b1 == unit && j + 2 * full <= n;
+            const int two = sizeof($T) != sizeof($R) && b1 == unit && j + 2 * full <= n;
             const int64_t at = j + full <= n ? j : n - full;
             const char *right = b + at * b1;
             char *sums = c + at * unit;
