@@ -22,7 +22,8 @@ from weft.codegen.kernel import Flags, Kernel, Scope, words
 from weft.codegen.outlining import emit_environment
 from weft.codegen.replays import Saved
 from weft.codegen.spans import Span
-from weft.ir.nodes import Map, Memlet, Schedule, Tasklet
+from weft.ir.nodes import Map, Memlet, Schedule
+from weft.ir.traverse import memlets_of
 
 # Points of a strip whose old contents are kept, and the bytes they may take.
 _STRIP = 256
@@ -56,18 +57,12 @@ def _emit_versions(kernel: Kernel, node: Map, span: Span, before: Callable[[], N
 def _unit_axes(kernel: Kernel, node: Map) -> dict[str, int]:
     """Of containers with strides known at run time only: the axis along which neighbouring points go."""
     found: dict[str, int] = {}
-    for memlet in _memlets(node):
+    for memlet in memlets_of(node.body.nodes):
         if is_strided(kernel.container(memlet.container)):
             moved = [axis for axis, index in enumerate(memlet.index) if node.params[-1] in index.values]
             if len(moved) == 1 and (((node.params[-1],), 1)) in memlet.index[moved[0]].terms:
                 found.setdefault(memlet.container, moved[0])
     return found
-
-
-def _memlets(node: Map) -> list[Memlet]:
-    tasklets = [x for x in node.body.nodes if isinstance(x, Tasklet)]
-    reads = [memlet for x in tasklets for _, memlet in x.reads]
-    return reads + [memlet for x in tasklets for memlet, _ in x.writes]
 
 
 def _emit_loop(kernel: Kernel, node: Map, span: Span, before: Callable[[], None] | None) -> None:

@@ -22,6 +22,7 @@ from weft.ir.nodes import (
     Loop,
     Map,
     MatMul,
+    Memlet,
     Missing,
     Node,
     NumpyCall,
@@ -325,3 +326,10 @@ def largest_id(program: Program) -> int:
 def distinct(items: Iterable[Value]) -> tuple[Value, ...]:
     """Without repetitions, in order."""
     return tuple(dict.fromkeys(items))
+
+
+def memlets_of(nodes: Iterable[Node]) -> list[Memlet]:
+    """What tasklets among the nodes read, then what they write."""
+    tasklets = [node for node in nodes if isinstance(node, Tasklet)]
+    reads = [memlet for tasklet in tasklets for _, memlet in tasklet.reads]
+    return reads + [memlet for tasklet in tasklets for memlet, _ in tasklet.writes]

@@ -20,7 +20,7 @@ from weft.analysis.facts import Constraint, Facts
 from weft.ir.dtypes import PY_INT
 from weft.ir.exprs import Index, Value, index, values_in
 from weft.ir.nodes import Layout, Map, Memlet, Node, Program, Region, Storage, Tasklet
-from weft.ir.traverse import node_expressions
+from weft.ir.traverse import memlets_of, node_expressions
 from weft.passes.base import Bench, Session, rewrite_regions
 from weft.passes.tasklets import is_plain
 
@@ -62,8 +62,7 @@ def _flat(node: Map, facts: Facts, shapes: _Shapes) -> Map | None:
     rows = _Rows(outer, inner, width, facts, shapes)
     bench = shapes.bench
     tasklets = [inside for inside in node.body.nodes if isinstance(inside, Tasklet)]
-    memlets = [memlet for each in tasklets for memlet in (*(m for _, m in each.reads), *(m for m, _ in each.writes))]
-    if not all(rows.fit(memlet) for memlet in dict.fromkeys(memlets)):
+    if not all(rows.fit(memlet) for memlet in dict.fromkeys(memlets_of(tasklets))):
         return None
     low, high = start * width, stop * width
     param = replace(bench.value(outer.name, PY_INT), floor=low, ceiling=high - 1, low=outer.low)

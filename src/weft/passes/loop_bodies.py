@@ -7,7 +7,7 @@ Sites that no guard and no allocation names are nothing there.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from weft.analysis.facts import Facts
@@ -34,13 +34,36 @@ from weft.ir.nodes import (
     Yield,
 )  # fmt: skip
 from weft.ir.traverse import all_nodes, allocated_by, inner_regions, site_left_through
-from weft.passes.base import Bench, rewrite_nodes
+from weft.passes.base import Bench, Session, rewrite_nodes, rewrite_regions
 from weft.support.spans import Span
 
 
 def has_loops(program: Program) -> bool:
     """Whether there is anything for a pass on loops."""
     return any(isinstance(node, Loop) for node in all_nodes(program.body))
+
+
+LoopRule = Callable[[Loop, Facts, Bench, frozenset[int]], list[Node] | None]
+
+
+def rewrite_loops(step: str, program: Program, session: Session, rule: LoopRule) -> Program:
+    """Apply a rule to every loop, innermost first: what becomes of it, or None where it stays."""
+    if not has_loops(program):
+        return program
+    bench = Bench(step, program, session)
+    named = named_sites(program)
+
+    def rewrite(region: Region, facts: Facts) -> Region:
+        nodes: list[Node] = []
+        changed = False
+        for node in region.nodes:
+            made = rule(node, facts, bench, named) if isinstance(node, Loop) else None
+            changed |= made is not None
+            nodes += [node] if made is None else made
+            facts = facts.after(node)
+        return Region(tuple(nodes)) if changed else region
+
+    return rewrite_regions(bench, rewrite)
 
 
 def named_sites(program: Program) -> frozenset[int]:

@@ -28,16 +28,15 @@ from weft.ir.exprs import Const, Expr, Index, Value, const_index, index, values_
 from weft.ir.nodes import Branch, Carry, Continue, Elements, Let, Loop, Memlet, Node, Program, Region, Tasklet, View
 from weft.ir.traverse import values_defined_in
 from weft.passes.accumulations import Recogniser, Step
-from weft.passes.base import Bench, Session, rewrite_regions
+from weft.passes.base import Bench, Session
 from weft.passes.loop_bodies import (
     computed,
     continued,
     ends,
-    has_loops,
     invariant_branch,
     is_less,
-    named_sites,
     only_if,
+    rewrite_loops,
     straight,
 )
 from weft.passes.reduction_building import Fixed, Place, Target, build_reductions, covers, ended
@@ -56,22 +55,7 @@ class LoopReductions:
 
     def run(self, program: Program, session: Session) -> Program:
         """The program with fewer loops."""
-        if not has_loops(program):
-            return program
-        bench = Bench(self.name, program, session)
-        named = named_sites(program)
-        return rewrite_regions(bench, lambda region, facts: _rewrite(region, facts, bench, named))
-
-
-def _rewrite(region: Region, facts: Facts, bench: Bench, named: frozenset[int]) -> Region:
-    nodes: list[Node] = []
-    changed = False
-    for node in region.nodes:
-        made = _reduced(node, facts, bench, named) if isinstance(node, Loop) else None
-        changed |= made is not None
-        nodes += [node] if made is None else made
-        facts = facts.after(node)
-    return Region(tuple(nodes)) if changed else region
+        return rewrite_loops(self.name, program, session, _reduced)
 
 
 def _reduced(loop: Loop, facts: Facts, bench: Bench, named: frozenset[int]) -> list[Node] | None:

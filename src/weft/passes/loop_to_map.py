@@ -19,15 +19,14 @@ from weft.ir.exprs import Index, Value
 from weft.ir.nodes import Loop, Map, Node, Program, Region
 from weft.ir.substitution import with_fresh_values
 from weft.ir.traverse import values_defined_in
-from weft.passes.base import Bench, Session, rewrite_regions
+from weft.passes.base import Bench, Session
 from weft.passes.loop_bodies import (
     computed,
     counted,
-    has_loops,
     invariant_branch,
     is_less,
-    named_sites,
     only_if,
+    rewrite_loops,
     shapes_fixed,
     straight,
     turn_of,
@@ -43,22 +42,7 @@ class LoopToMap:
 
     def run(self, program: Program, session: Session) -> Program:
         """The program with fewer loops."""
-        if not has_loops(program):
-            return program
-        bench = Bench(self.name, program, session)
-        named = named_sites(program)
-        return rewrite_regions(bench, lambda region, facts: _convert(region, facts, bench, named))
-
-
-def _convert(region: Region, facts: Facts, bench: Bench, named: frozenset[int]) -> Region:
-    nodes: list[Node] = []
-    changed = False
-    for node in region.nodes:
-        made = _as_map(node, facts, bench, named) if isinstance(node, Loop) else None
-        changed |= made is not None
-        nodes += [node] if made is None else made
-        facts = facts.after(node)
-    return Region(tuple(nodes)) if changed else region
+        return rewrite_loops(self.name, program, session, _as_map)
 
 
 def _as_map(loop: Loop, facts: Facts, bench: Bench, named: frozenset[int]) -> list[Node] | None:

@@ -20,9 +20,9 @@ from weft.analysis.facts import Facts
 from weft.analysis.uses import container_uses, written_by
 from weft.ir.nodes import Branch, Carry, Continue, Loop, Map, Node, Program, Region, View
 from weft.ir.traverse import all_nodes, allocated_by
-from weft.passes.base import Bench, Session, rewrite_regions
+from weft.passes.base import Bench, Session
 from weft.passes.interchange_maps import unit_votes
-from weft.passes.loop_bodies import has_loops, is_less, named_sites, nest_with_outermost, only_if
+from weft.passes.loop_bodies import is_less, nest_with_outermost, only_if, rewrite_loops
 from weft.passes.pointwise import Held, NotPointwiseError, Point, domain_of
 from weft.passes.wording import why_serial
 
@@ -35,22 +35,7 @@ class LoopsInward:
 
     def run(self, program: Program, session: Session) -> Program:
         """The program with these loops inside of their maps."""
-        if not has_loops(program):
-            return program
-        bench = Bench(self.name, program, session)
-        named = named_sites(program)
-        return rewrite_regions(bench, lambda region, facts: _turn_in(region, facts, bench, named))
-
-
-def _turn_in(region: Region, facts: Facts, bench: Bench, named: frozenset[int]) -> Region:
-    nodes: list[Node] = []
-    changed = False
-    for node in region.nodes:
-        made = _inward(node, facts, bench, named) if isinstance(node, Loop) else None
-        changed |= made is not None
-        nodes += [node] if made is None else made
-        facts = facts.after(node)
-    return Region(tuple(nodes)) if changed else region
+        return rewrite_loops(self.name, program, session, _inward)
 
 
 def _inward(loop: Loop, facts: Facts, bench: Bench, named: frozenset[int]) -> list[Node] | None:

@@ -43,9 +43,9 @@ from weft.ir.nodes import (
     Yield,
     full_view,
 )  # fmt: skip
-from weft.ir.traverse import values_used_in
-from weft.passes.base import Bench, Session, rewrite_regions
-from weft.passes.loop_bodies import has_loops, named_sites, nest_with_outermost
+from weft.ir.traverse import memlets_of, values_used_in
+from weft.passes.base import Bench, Session
+from weft.passes.loop_bodies import nest_with_outermost, rewrite_loops
 from weft.passes.tasklets import is_plain
 from weft.passes.wording import why_serial
 
@@ -62,22 +62,7 @@ class StripLoops:
 
     def run(self, program: Program, session: Session) -> Program:
         """The program with these loops in strips."""
-        if not has_loops(program):
-            return program
-        bench = Bench(self.name, program, session)
-        named = named_sites(program)
-        return rewrite_regions(bench, lambda region, facts: _region(region, facts, bench, named))
-
-
-def _region(region: Region, facts: Facts, bench: Bench, named: frozenset[int]) -> Region:
-    nodes: list[Node] = []
-    changed = False
-    for node in region.nodes:
-        made = _strips(node, facts, bench, named) if isinstance(node, Loop) else None
-        changed |= made is not None
-        nodes += [node] if made is None else made
-        facts = facts.after(node)
-    return Region(tuple(nodes)) if changed else region
+        return rewrite_loops(self.name, program, session, _strips)
 
 
 def _strips(loop: Loop, facts: Facts, bench: Bench, named: frozenset[int]) -> list[Node] | None:
@@ -102,8 +87,7 @@ def _strips(loop: Loop, facts: Facts, bench: Bench, named: frozenset[int]) -> li
 
 def _stays(loop: Loop, points: Map) -> bool:
     """Whether most of what a point touches is its own and the same in all turns: a near cache is good for that."""
-    tasklets = [node for node in points.body.nodes if isinstance(node, Tasklet)]
-    memlets = [memlet for each in tasklets for memlet in (*(m for _, m in each.reads), *(m for m, _ in each.writes))]
+    memlets = memlets_of(points.body.nodes)
     moved = sum(any(loop.var in at.values for at in memlet.index) for memlet in memlets)
     return 2 * moved < len(memlets) and not any(memlet.conflict for memlet in memlets)
 
