@@ -292,4 +292,5 @@ def test_strides_known_at_run_time_give_the_same_bits() -> None:
     for got, other in zip(runs, (b, np.repeat(b, 3)[::3]), strict=True):
         kernels(a, other, got, number=numbers["add", (0,), SEQUENTIAL])
     assert runs[0].tobytes() == runs[1].tobytes()
-    assert kernels.file.source.count("if (b_s0 == 8)") == len(numbers)
+    # The sum on threads has its way for few elements besides.
+    assert kernels.file.source.count("if (b_s0 == 8)") == len(numbers) + 1
