@@ -79,6 +79,17 @@ class Legality:
             left, right = effects_of(first, facts.definitions), effects_of(second, facts.definitions)
             return self._dependences(left, right, facts, _anything)
 
+    def exchanged(self, first: Sequence[Node], second: Sequence[Node], facts: Facts) -> list[Dependence]:
+        """What keeps two instances of nodes in loops from changing places. What both allocate, each has for itself."""
+        with self.solver.timed():
+            left, right = effects_of(first, facts.definitions), effects_of(second, facts.definitions)
+            own = left.allocates & right.allocates
+            shared = [
+                replace(effects, accesses=tuple(access for access in effects.accesses if access.container not in own))
+                for effects in (left, right)
+            ]
+            return self._dependences(*shared, facts, _anything, first=True)
+
     def independent(self, first: Node | Sequence[Node], second: Node | Sequence[Node], facts: Facts) -> bool:
         """Whether two runs of nodes may change places: no dependence, and no write that Python sees crosses an exit."""
         return not self.between(first, second, facts) and not self.crosses_exit(first, second)

@@ -20,6 +20,8 @@ from weft.passes.interchange_maps import InterchangeMaps
 from weft.passes.loop_reductions import LoopReductions
 from weft.passes.loop_to_map import LoopToMap
 from weft.passes.loops_inward import LoopsInward
+from weft.passes.pack_lines import PackLines
+from weft.passes.recurrences_outward import RecurrencesOutward
 from weft.passes.report_wishes import ReportWishes
 from weft.passes.schedule_maps import ScheduleMaps
 from weft.passes.simplify import Simplify
@@ -48,9 +50,11 @@ def _cpu_passes() -> tuple[Pass, ...]:
         InlineProducers(),  # before loops are judged: memory allocated in an iteration is in their way
         StackArrays(most_bytes=16),  # the result of a sum in an iteration is no obstacle
         LoopReductions(),
+        RecurrencesOutward(),  # the sums of its elements are sums by now, and its columns become maps
         LoopToMap(),
         CollapseMaps(),
         SumsOutward(),
+        PackLines(),  # of the sums that are still in maps
         SplitMaps(),  # without its sum a map may be simple enough
         CollapseMaps(),
         Contractions(),  # sums outside of maps, as the passes before leave them
