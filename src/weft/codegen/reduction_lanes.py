@@ -137,7 +137,7 @@ def _emit_blocks(reduction: Reduction, axis: int, begin: str, end: str) -> str:
 
 def few_elements(reduction: Reduction, axes: list[int]) -> str:
     """When a sum is a single narrow block, as a C condition; empty where it never is, or is not worth more code."""
-    if len(axes) != 1 or not is_tree(reduction) or _operations(reduction) > _LONG:
+    if len(axes) != 1 or not is_tree(reduction) or operations(reduction) > _LONG:
         return ""
     extent = reduction.source.shape[axes[0]].constant
     return f"{reduction.extent(axes[0])} < {_WORTH}" if extent is None or extent < _WORTH else ""
@@ -202,12 +202,13 @@ def _emit_leaves(reduction: Reduction, head: str, is_last: str, leaf: Callable[[
 
 def _lanes(reduction: Reduction) -> int:
     """How many there are. Where elements take long to compute, and in small types, no more than the narrow ones."""
-    if _operations(reduction) > _LONG:
+    if operations(reduction) > _LONG:
         return _NARROW
     return max(_NARROW, _LANE_BYTES // reduction.dtype.itemsize)
 
 
-def _operations(reduction: Reduction) -> int:
+def operations(reduction: Reduction) -> int:
+    """How much is computed per element."""
     lets = [let.expr for tasklet in reduction.source.body for let in tasklet.lets]
     return sum(_size(expr) for expr in (*lets, reduction.source.expr))
 
