@@ -80,19 +80,22 @@ class MapWalk:
     ) -> Room | None:
         """Memory for an array: here if a site is open, or in front of a loop around; None if there is no such place.
 
-        In front of loops on which its extents depend, it is as large as it ever needs to be.
+        In front of loops on which its extents depend, once for all turns, it is as large as it ever needs to be.
         """
         alloc = Alloc(container="", site=-1, id=self.bench.number(), span=span)
-        if site is not None:
-            made = self.bench.container(name, dtype, extents)
-            return Room(full_view(made), (replace(alloc, container=made.name, site=site.number),))
         most = tuple(m for extent in extents if (m := most_outside(extent, self.around)) is not None)
-        if len(most) < len(extents):
+        if len(most) == len(extents) and (site is None or most != extents):
+            made = self.bench.container(name, dtype, most)
+            if allocate_outside(replace(alloc, container=made.name), made, self.around):
+                return Room(_corner(made.name, extents), ())
+            del self.bench.containers[made.name]
+        if site is None:
             return None
-        made = self.bench.container(name, dtype, most)
-        if allocate_outside(replace(alloc, container=made.name), made, self.around):
-            one = const_index(1)
-            axes = tuple(Axis(one * 0, ((axis, one),)) for axis in range(len(extents)))
-            return Room(View(made.name, extents, axes), ())
-        del self.bench.containers[made.name]
-        return None
+        made = self.bench.container(name, dtype, extents)
+        return Room(full_view(made), (replace(alloc, container=made.name, site=site.number),))
+
+
+def _corner(name: str, extents: tuple[Index, ...]) -> View:
+    """The elements that come first along each axis."""
+    one = const_index(1)
+    return View(name, extents, tuple(Axis(one * 0, ((axis, one),)) for axis in range(len(extents))))

@@ -13,11 +13,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from weft.analysis.facts import Facts
 from weft.ir.exprs import Index, Value, const_index, index
-from weft.ir.nodes import Elements, Map, Memlet, Node, Program, Reduce, Region, Tasklet
+from weft.ir.nodes import Elements, Guard, Map, Memlet, Node, Program, Reduce, Region, Tasklet
 from weft.ir.traverse import all_nodes
 from weft.passes.base import Bench, Session
 from weft.passes.interchange_maps import jumps
@@ -25,6 +25,8 @@ from weft.passes.loop_bodies import is_less, only_if
 from weft.passes.map_walk import MapWalk
 from weft.passes.open_sites import OpenSite
 from weft.support.spans import Span
+
+_FEW: Final = 16  # so short a line is not worth a copy
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +45,8 @@ class PackLines:
 
 def _packed(node: Map, walk: MapWalk, site: OpenSite | None) -> list[Node] | None:
     """The copies, and the map with its sums reading them."""
+    if any(isinstance(inner, Guard) for inner in all_nodes(node.body)):
+        return None  # a sum behind it may never be made
     allocs: list[Node] = []
     copies: list[Node] = []
     nodes: list[Node] = []
@@ -106,6 +110,8 @@ def _shared_lines(reduce: Reduce, node: Map, bench: Bench) -> list[_Line]:
         axes = [axis for axis, param in enumerate(terms.params) if param in moving]
         params, extents = (tuple(items[axis] for axis in axes) for items in (terms.params, terms.shape))
         line = _Line(memlet, value, params, extents, reduce.span)
+        if all((extent.constant or _FEW) < _FEW for extent in extents):
+            continue
         if not own.isdisjoint(moving) or bench.legality.between(line.copied("", bench), node, Facts()):
             return []
         lines[memlet] = line

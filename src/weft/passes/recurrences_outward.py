@@ -6,8 +6,8 @@ after:   for j in 0:n { write A[j, j] = g(A[j, :j]); for i in j+1:n { write A[i,
 In a row an element needs the one before it, so the elements of a row wait for each other; those of a column do not, and
 their loop is a map. Two turns of the inner loop change places where one has the earlier row and the later column; what
 is done at the end of a row then comes after the turns in later rows and columns left of it. The legality core is asked
-about both, with row and column of each instance as unknowns in just that order. Worth it where an element is a sum or a
-loop of its own, which hides that the elements of a column are no neighbours, and where neither loop is a map as it is.
+about both, with row and column of each instance as unknowns in just that order. Worth it where an element is a sum,
+which hides that the elements of a column are no neighbours, and where neither loop is a map as it is.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import ClassVar
 
 from weft.analysis.facts import Constraint, Facts
 from weft.ir.exprs import Index, Value, index
-from weft.ir.nodes import Continue, Loop, Map, Node, Program, Reduce, Region
+from weft.ir.nodes import Continue, Loop, Node, Program, Reduce, Region
 from weft.ir.substitution import with_fresh_values
 from weft.ir.traverse import all_nodes, values_defined_in
 from weft.passes.base import Bench, Session, rewrite_regions
@@ -83,7 +83,7 @@ def _triangle(rows: Loop, named: frozenset[int], bench: Bench) -> _Triangle | No
     if not body or columns is None or body[0] is not columns:
         return None
     element = straight(columns, named)
-    if element is None or not any(isinstance(node, Reduce | Loop | Map) for node in element):
+    if element is None or not any(isinstance(node, Reduce) for node in element):
         return None
     changed = frozenset((rows.var, columns.var)).union(*(values_defined_in(node) for node in element))
     return _Triangle(rows, columns, element, body[1:]) if shapes_fixed(element, changed, bench) else None
