@@ -136,8 +136,11 @@ def _emit_blocks(reduction: Reduction, axis: int, begin: str, end: str) -> str:
 
 
 def few_elements(reduction: Reduction, axes: list[int]) -> str:
-    """When a sum is a single narrow block, as a C condition; empty where it never is, or is not worth more code."""
-    if len(axes) != 1 or not is_tree(reduction) or operations(reduction) > _LONG:
+    """When a sum is a single narrow block, as a C condition; empty where it never is, or is not worth more code.
+
+    Where the order does not matter, when it is no longer than that.
+    """
+    if len(axes) != 1 or operations(reduction) > _LONG:
         return ""
     extent = reduction.source.shape[axes[0]].constant
     return f"{reduction.extent(axes[0])} < {_WORTH}" if extent is None or extent < _WORTH else ""
@@ -145,7 +148,10 @@ def few_elements(reduction: Reduction, axes: list[int]) -> str:
 
 def emit_few(reduction: Reduction, axis: int, total: str) -> None:
     """Combine few elements into `total`, a variable that exists: the order is that of all others."""
-    _emit_block(reduction, axis, ("0", reduction.extent(axis)), total, few=True)
+    if is_tree(reduction):
+        _emit_block(reduction, axis, ("0", reduction.extent(axis)), total, few=True)
+    else:
+        reduction.kernel.line(f"{total} = {emit_total(reduction, [axis])};")
 
 
 def _emit_either(reduction: Reduction, axis: int, few: str) -> str:
