@@ -183,8 +183,9 @@ CASES += [(function, dtype) for function in TURNED[:-1] for dtype in (np.float32
 @pytest.mark.parametrize(("function", "dtype"), CASES)
 def test_programs_agree(function: Callable[..., Any], dtype: Any) -> None:
     program = weft.program(function)
-    for n in (0, 1, 3, 17):
-        for layout in (np.ascontiguousarray, np.asfortranarray, lambda a: np.repeat(a, 2, axis=1)[:, ::2]):
+    layouts = (np.ascontiguousarray, np.asfortranarray, lambda a: np.repeat(a, 2, axis=1)[:, ::2])
+    for n in (0, 3, 17):
+        for layout in layouts if dtype is np.float64 else layouts[:1]:
             A = (np.random.default_rng(n).uniform(-1, 1, (n, n)) * 3 / (n + 1)).astype(dtype)
             wanted, ours = layout(A.copy()), layout(A.copy())
             result, expected = program(ours), function(wanted)

@@ -19,9 +19,9 @@ DEVICES = ("cpu",)
 # The passes that can be left out, one by one; here too so that a wrong name is told without loading the compiler.
 PASSES = (
     "simplify", "structure-continues", "bounded-counts", "unify-carries", "hoist-guards", "gather-guards",
-    "inner-products", "inline-producers", "loop-reductions", "recurrences-outward", "loop-to-map", "collapse-maps",
-    "sums-outward", "pack-lines", "split-maps", "contractions", "fuse-maps", "dense-refs", "stride-1", "loops-inward",
-    "hoist-allocations", "stack-arrays", "report-wishes", "schedule-maps",
+    "inner-products", "inline-producers", "loop-reductions", "recurrences-outward", "sums-forward", "loop-to-map",
+    "collapse-maps", "sums-outward", "pack-lines", "split-maps", "contractions", "fuse-maps", "dense-refs", "stride-1",
+    "loops-inward", "hoist-allocations", "stack-arrays", "report-wishes", "schedule-maps",
 )  # fmt: skip
 
 

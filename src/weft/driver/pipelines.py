@@ -28,6 +28,7 @@ from weft.passes.simplify import Simplify
 from weft.passes.split_maps import SplitMaps
 from weft.passes.stack_arrays import StackArrays
 from weft.passes.structure_continues import StructureContinues
+from weft.passes.sums_forward import SumsForward
 from weft.passes.sums_outward import SumsOutward
 from weft.passes.unify_carries import UnifyCarries
 
@@ -51,6 +52,7 @@ def _cpu_passes() -> tuple[Pass, ...]:
         StackArrays(most_bytes=16),  # the result of a sum in an iteration is no obstacle
         LoopReductions(),
         RecurrencesOutward(),  # the sums of its elements are sums by now, and its columns become maps
+        SumsForward(),  # of the recurrences that are left
         LoopToMap(),
         CollapseMaps(),
         SumsOutward(),

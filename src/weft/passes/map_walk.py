@@ -1,7 +1,7 @@
-"""The maps of a program that stand in no other map, with places to allocate memory for what goes out of them.
+"""The maps and loops of a program that stand in no map, with places to allocate memory for what goes out of them.
 
-in:   a rule that gives the nodes to put for a map, or None for "not mine"
-out:  the program with the rule applied, and what the rule allocated in front of the map or of a loop around it
+in:   a rule that gives the nodes to put for such a node, or None for "not mine"
+out:  the program with the rule applied, and what the rule allocated in front of the node or of a loop around it
 """
 
 from __future__ import annotations
@@ -10,14 +10,15 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
+from weft.analysis.facts import Facts
 from weft.ir.dtypes import DType
 from weft.ir.exprs import Index, const_index
-from weft.ir.nodes import Alloc, Axis, Branch, Loop, Map, Node, Program, Region, Site, View, While, full_view
+from weft.ir.nodes import Alloc, Axis, Branch, Loop, Node, Program, Region, Site, View, While, full_view
 from weft.passes.base import Bench
 from weft.passes.open_sites import Around, OpenSite, Writes, allocate_outside, most_outside, open_site
 from weft.support.spans import Span
 
-MapRule: TypeAlias = "Callable[[Map, MapWalk, OpenSite | None], list[Node] | None]"
+Rule: TypeAlias = "Callable[[Node, MapWalk, OpenSite | None], list[Node] | None]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,13 +30,18 @@ class Room:
 
 
 class MapWalk:
-    """All maps that stand in no other map, innermost loops first; `rule` gives what to put for one, or None."""
+    """All nodes that stand in no map, innermost loops first; `rule` gives what to put for one, or None.
 
-    def __init__(self, bench: Bench, rule: MapRule) -> None:
+    `facts` hold where the present node stands, `loops` are those around it with the facts in front of them.
+    """
+
+    def __init__(self, bench: Bench, rule: Rule) -> None:
         self.bench = bench
         self.rule = rule
         self.writes = Writes(bench.legality.memory)
         self.around: list[Around] = []
+        self.loops: list[tuple[Loop | While, Facts]] = []
+        self.facts = Facts()
 
     def program(self) -> Program:
         """The program with the rule applied."""
@@ -53,27 +59,38 @@ class MapWalk:
                 site = open_site(node)
             if isinstance(node, Loop | While):
                 self.around.append(Around(site, self.bench.defines(node)))
+                self.loops.append((node, self.facts))
                 inner = self.inside(node, site)
+                self.loops.pop()
                 nodes += self.around.pop().allocs
             else:
                 inner = self.inside(node, site)
-            made = self.rule(inner, self, site) if isinstance(inner, Map) else None
+            made = self.rule(inner, self, site)
             nodes += [inner] if made is None else made
+            self.facts = self.facts.after(node)
             if site is not None and self.writes.close(node, site):
                 site = None
         return region if tuple(nodes) == region.nodes else Region(tuple(nodes))
 
     def inside(self, node: Node, site: OpenSite | None) -> Node:
+        """A node with the rule applied inside of it."""
+        known = self.facts.inside(node, self.bench.legality.memory) if isinstance(node, Loop | While | Branch) else ()
         match node:
             case Loop() | While():
                 kept = None if site is None or self.writes.close(node, site) else site
-                body = self.region(node.body, kept)
+                body = self._under(known[0], node.body, kept)
                 return node if body is node.body else replace(node, body=body)
             case Branch():
-                then, orelse = self.region(node.then, site), self.region(node.orelse, site)
+                then, orelse = self._under(known[0], node.then, site), self._under(known[1], node.orelse, site)
                 return node if then is node.then and orelse is node.orelse else replace(node, then=then, orelse=orelse)
             case _:  # memory cannot be allocated in a map
                 return node
+
+    def _under(self, facts: Facts, region: Region, site: OpenSite | None) -> Region:
+        outer, self.facts = self.facts, facts
+        made = self.region(region, site)
+        self.facts = outer
+        return made
 
     def allocate(
         self, name: str, dtype: DType, extents: tuple[Index, ...], site: OpenSite | None, span: Span | None

@@ -43,9 +43,9 @@ class PackLines:
         return MapWalk(Bench(self.name, program, session), _packed).program()
 
 
-def _packed(node: Map, walk: MapWalk, site: OpenSite | None) -> list[Node] | None:
+def _packed(node: Node, walk: MapWalk, site: OpenSite | None) -> list[Node] | None:
     """The copies, and the map with its sums reading them."""
-    if any(isinstance(inner, Guard) for inner in all_nodes(node.body)):
+    if not isinstance(node, Map) or any(isinstance(inner, Guard) for inner in all_nodes(node.body)):
         return None  # a sum behind it may never be made
     allocs: list[Node] = []
     copies: list[Node] = []

@@ -80,7 +80,9 @@ class _Row:
     own: tuple[Alloc, ...] = ()
 
 
-def _outward(node: Map, walk: MapWalk, site: OpenSite | None) -> list[Node] | None:
+def _outward(node: Node, walk: MapWalk, site: OpenSite | None) -> list[Node] | None:
+    if not isinstance(node, Map):
+        return None
     bench = walk.bench
     found = _sum_in(node, bench)
     if found is None or not _pays(node, found.terms, bench):
