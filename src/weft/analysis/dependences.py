@@ -84,11 +84,7 @@ class Legality:
         with self.solver.timed():
             left, right = effects_of(first, facts.definitions), effects_of(second, facts.definitions)
             own = left.allocates & right.allocates
-            shared = [
-                replace(effects, accesses=tuple(access for access in effects.accesses if access.container not in own))
-                for effects in (left, right)
-            ]
-            return self._dependences(*shared, facts, _anything, first=True)
+            return self._dependences(_without(left, own), _without(right, own), facts, _anything, first=True)
 
     def independent(self, first: Node | Sequence[Node], second: Node | Sequence[Node], facts: Facts) -> bool:
         """Whether two runs of nodes may change places: no dependence, and no write that Python sees crosses an exit."""
@@ -366,6 +362,11 @@ def _different(pairs: list[tuple[Index, Index]]) -> _Relation:
         return [options]
 
     return _Relation(orders, tuple(pairs))
+
+
+def _without(effects: Effects, containers: frozenset[str]) -> Effects:
+    """What is done to all other containers."""
+    return replace(effects, accesses=tuple(x for x in effects.accesses if x.container not in containers))
 
 
 def _kind(source: Access, sink: Access) -> Kind | None:

@@ -74,7 +74,7 @@ class MapWalk:
 
     def inside(self, node: Node, site: OpenSite | None) -> Node:
         """A node with the rule applied inside of it."""
-        known = self.facts.inside(node, self.bench.legality.memory) if isinstance(node, Loop | While | Branch) else ()
+        known = self.facts.inside(node, self.bench.legality.memory)
         match node:
             case Loop() | While():
                 kept = None if site is None or self.writes.close(node, site) else site

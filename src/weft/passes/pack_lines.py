@@ -53,7 +53,7 @@ def _packed(node: Node, walk: MapWalk, site: OpenSite | None) -> list[Node] | No
     for inner in node.body.nodes:
         places: dict[Memlet, Memlet] = {}
         for line in _shared_lines(inner, node, walk.bench) if isinstance(inner, Reduce) else ():
-            room = walk.allocate("line", line.read.type.dtype, line.extents, site, inner.span)
+            room = walk.allocate("line", line.read.type.dtype, line.extents, site, line.span)
             if room is not None:
                 allocs += room.allocs
                 copies.append(line.copied(room.view.container, walk.bench))
@@ -108,7 +108,7 @@ def _shared_lines(reduce: Reduce, node: Map, bench: Bench) -> list[_Line]:
             continue
         moving = frozenset(param for at in memlet.index for param in at.values)
         axes = [axis for axis, param in enumerate(terms.params) if param in moving]
-        params, extents = (tuple(items[axis] for axis in axes) for items in (terms.params, terms.shape))
+        params, extents = tuple(terms.params[axis] for axis in axes), tuple(terms.shape[axis] for axis in axes)
         line = _Line(memlet, value, params, extents, reduce.span)
         if all((extent.constant or _FEW) < _FEW for extent in extents):
             continue
