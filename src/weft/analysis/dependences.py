@@ -73,18 +73,19 @@ class Legality:
 
     # ---- dependences ----
 
-    def between(self, first: Node | Sequence[Node], second: Node | Sequence[Node], facts: Facts) -> list[Dependence]:
-        """What keeps `second` from being done before `first`, or beside it, at any points."""
-        with self.solver.timed():
-            left, right = effects_of(first, facts.definitions), effects_of(second, facts.definitions)
-            return self._dependences(left, right, facts, _anything)
+    def between(
+        self, first: Node | Sequence[Node], second: Node | Sequence[Node], facts: Facts, *, instances: bool = False
+    ) -> list[Dependence]:
+        """What keeps `second` from being done before `first`, or beside it, at any points.
 
-    def exchanged(self, first: Sequence[Node], second: Sequence[Node], facts: Facts) -> list[Dependence]:
-        """What keeps two instances of nodes in loops from changing places. What both allocate, each has for itself."""
+        As two `instances` of what stands in a loop, each has for itself what both allocate.
+        """
         with self.solver.timed():
             left, right = effects_of(first, facts.definitions), effects_of(second, facts.definitions)
-            own = left.allocates & right.allocates
-            return self._dependences(_without(left, own), _without(right, own), facts, _anything, first=True)
+            if instances:
+                own = left.allocates & right.allocates
+                left, right = _without(left, own), _without(right, own)
+            return self._dependences(left, right, facts, _anything)
 
     def independent(self, first: Node | Sequence[Node], second: Node | Sequence[Node], facts: Facts) -> bool:
         """Whether two runs of nodes may change places: no dependence, and no write that Python sees crosses an exit."""

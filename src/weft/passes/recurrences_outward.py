@@ -125,13 +125,13 @@ def _may_turn(triangle: _Triangle, facts: Facts, bench: Bench) -> bool:
     later = with_fresh_values(triangle.element, bench.number, {rows.var: row, columns.var: column})
     other = _within(triangle, index(row), index(column), facts)
     apart = (index(row) - index(rows.var), index(columns.var) - index(column))  # a later row, an earlier column
-    if bench.legality.exchanged(triangle.element, later, _ordered(triangle, apart, other)):
+    if bench.legality.between(triangle.element, later, _ordered(triangle, apart, other), instances=True):
         return False
     if not triangle.end:
         return True
     ended = with_fresh_values(triangle.end, bench.number, {rows.var: row})
     between = (index(rows.var) - index(row), index(row) - index(columns.var))  # an earlier row, a later column
-    return not bench.legality.exchanged(ended, triangle.element, _ordered(triangle, between, facts))
+    return not bench.legality.between(ended, triangle.element, _ordered(triangle, between, facts), instances=True)
 
 
 def _within(triangle: _Triangle, row: Index, column: Index, facts: Facts) -> Facts:

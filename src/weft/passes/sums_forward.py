@@ -104,7 +104,7 @@ def _forward(node: Node, walk: MapWalk, site: OpenSite | None, named: frozenset[
         return None
     bench = walk.bench
     found = _sum_in(node, body, bench)
-    if found is None or bench.legality.exchanged([found.others], [node], walk.facts):
+    if found is None or bench.legality.between(found.others, node, walk.facts, instances=True):
         return None
     given = _given(found, bench)
     (pull,) = jumps(Region(found.terms.body), found.terms.params, bench.program)
