@@ -10,6 +10,7 @@ from weft.passes.collapse_maps import CollapseMaps
 from weft.passes.contractions import Contractions
 from weft.passes.dense_refs import DenseRefs
 from weft.passes.expand_elementwise import ExpandElementwise
+from weft.passes.flatten_maps import FlattenMaps
 from weft.passes.fuse_maps import FuseMaps
 from weft.passes.gather_guards import GatherGuards
 from weft.passes.hoist_allocs import HoistAllocs
@@ -21,12 +22,14 @@ from weft.passes.loop_reductions import LoopReductions
 from weft.passes.loop_to_map import LoopToMap
 from weft.passes.loops_inward import LoopsInward
 from weft.passes.pack_lines import PackLines
+from weft.passes.read_pieces import ReadPieces
 from weft.passes.recurrences_outward import RecurrencesOutward
 from weft.passes.report_wishes import ReportWishes
 from weft.passes.schedule_maps import ScheduleMaps
 from weft.passes.simplify import Simplify
 from weft.passes.split_maps import SplitMaps
 from weft.passes.stack_arrays import StackArrays
+from weft.passes.strip_loops import StripLoops
 from weft.passes.structure_continues import StructureContinues
 from weft.passes.sums_forward import SumsForward
 from weft.passes.sums_outward import SumsOutward
@@ -60,6 +63,8 @@ def _cpu_passes() -> tuple[Pass, ...]:
         SplitMaps(),  # without its sum a map may be simple enough
         CollapseMaps(),
         Contractions(),  # sums outside of maps, as the passes before leave them
+        ReadPieces(),  # when readers are as large as they get
+        CollapseMaps(),  # of parts that are one point wide
         FuseMaps(),
         DenseRefs(),
         InterchangeMaps(),
@@ -69,6 +74,8 @@ def _cpu_passes() -> tuple[Pass, ...]:
         StackArrays(),
         Simplify(),
         ReportWishes(),
+        FlattenMaps(),
+        StripLoops(),  # of maps as flat as they get
         ScheduleMaps(),
     )
 

@@ -15,7 +15,7 @@ from weft.ir.dtypes import DType
 from weft.ir.exprs import Index, const_index
 from weft.ir.nodes import Alloc, Axis, Branch, Loop, Node, Program, Region, Site, View, While, full_view
 from weft.passes.base import Bench
-from weft.passes.open_sites import Around, OpenSite, Writes, allocate_outside, most_outside, open_site
+from weft.passes.open_sites import Around, OpenSite, allocate_outside, most_outside, open_site, writes_of
 from weft.support.spans import Span
 
 Rule: TypeAlias = "Callable[[Node, MapWalk, OpenSite | None], list[Node] | None]"
@@ -38,7 +38,7 @@ class MapWalk:
     def __init__(self, bench: Bench, rule: Rule) -> None:
         self.bench = bench
         self.rule = rule
-        self.writes = Writes(bench.legality.memory)
+        self.writes = writes_of(bench.program, bench.legality.memory)
         self.around: list[Around] = []
         self.loops: list[tuple[Loop | While, Facts]] = []
         self.facts = Facts()

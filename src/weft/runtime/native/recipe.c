@@ -10,7 +10,7 @@ typedef struct {
     call_frame *frame;
     call_state *state;
     const int32_t *word; /* the next to read */
-    int lends;           /* arrays only show the kernel's memory, read-only, for as long as a call of Python takes */
+    int lends;           /* arrays only show the kernel's memory, for as long as a call of Python takes */
     PyObject *shared;    /* objects that stand in several places, by number; NULL until there is one */
 } decoder;
 
@@ -108,10 +108,10 @@ static int covers_block(const weft_array *a, int dtype, int ndim)
     return 1;
 }
 
-/* NumPy frees the memory of an array with OWNDATA through its handler; the default one calls free(). */
+/* NumPy frees the memory of an array with OWNDATA through its handler. */
 static void give_memory(PyArrayObject *array, weft_block *block)
 {
-    array->memory_handler = new_reference(numpy.default_memory_handler);
+    array->memory_handler = new_reference(result_memory);
     array->flags |= NPY_OWNDATA;
     block->data = NULL;
 }
@@ -155,7 +155,8 @@ static PyObject *decode_array(decoder *d, int fresh)
     const weft_array *a = &d->frame->out[d->word[0]].a;
     int dtype = d->word[1], ndim = d->word[2];
     d->word += 3;
-    if (d->lends) return (PyObject *)array_over(a->data, dtype, ndim, a->shape, a->strides, 0);
+    /* No function that is called writes to them, but many copy what is read-only. */
+    if (d->lends) return (PyObject *)array_over(a->data, dtype, ndim, a->shape, a->strides, NPY_WRITEABLE);
     if (!a->block) {
         PyErr_SetString(PyExc_SystemError, "a compiled kernel returned an array without memory");
         return NULL;
