@@ -295,4 +295,48 @@ def test_strides_known_at_run_time_give_the_same_bits() -> None:
     for got, other in zip(runs, (b, np.repeat(b, 3)[::3]), strict=True):
         kernels(a, other, got, number=numbers["add", (0,), SEQUENTIAL])
     assert runs[0].tobytes() == runs[1].tobytes()
-    assert kernels.file.source.count("if (b_s0 == 8)") == len(numbers)
+    # Sums, minima and maxima on threads have their way for few elements besides.
+    assert kernels.file.source.count("if (b_s0 == 8)") == len(numbers) + 3
+
+
+def in_narrow_lanes(terms: Any) -> Any:
+    """The sum of fewer than 128 terms in the order of `reduction_lanes.py`."""
+    rest = len(terms) % 8
+    total = terms.dtype.type(0)
+    for term in terms[len(terms) - rest :]:
+        total = total + term
+    if len(terms) < 8:
+        return total
+    lanes = np.zeros(8, terms.dtype)
+    for row in terms[: len(terms) - rest].reshape(-1, 8):
+        lanes = lanes + row
+    lanes = lanes[:4] + lanes[4:]
+    return ((lanes[0] + lanes[2]) + (lanes[1] + lanes[3])) + total
+
+
+@pytest.mark.parametrize("dtype", [DType.FLOAT64, DType.FLOAT32])
+def test_the_order_of_a_sum_follows_from_its_length_alone(dtype: DType) -> None:
+    kernels, numbers = module(dtype, 1, False)
+    for length in (0, 1, 7, 8, 9, 100, 127, 128, 129, 135, 136, 300, 513, 9000):
+        a, b = sample(dtype, (length,)), np.random.default_rng(3).random(length).astype(dtype.value)
+        found: list[bytes] = []
+        for schedule, threads in itertools.product((SEQUENTIAL, PARALLEL), (1, 2)):
+            got = np.empty((), dtype.value)
+            kernels(a, b, got, number=numbers["add", (0,), schedule], threads=threads)
+            found.append(got.tobytes())
+        assert len(set(found)) == 1
+        if length < 128:
+            assert found[0] == in_narrow_lanes(a[::-1] * b).tobytes()
+
+
+@pytest.mark.parametrize("rows", [0, 1, 3, 4, 5, 8, 11])
+def test_a_row_of_sums_takes_its_elements_in_order(rows: int) -> None:
+    kernels, numbers = module(DType.FLOAT64, 2, False)
+    a, b = sample(DType.FLOAT64, (rows, 37)), np.random.default_rng(3).random(37)
+    expected = np.zeros(37)
+    for row in a[::-1] * b:
+        expected = expected + row
+    for schedule in (SEQUENTIAL, PARALLEL):
+        got = np.empty(37)
+        kernels(a, b, got, number=numbers["add", (0,), schedule])
+        assert got.tobytes() == expected.tobytes()

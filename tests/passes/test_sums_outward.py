@@ -190,3 +190,22 @@ def test_columns_changed_by_their_own_sums(shape: tuple[int, int], order: Any) -
     result = columns_made_orthogonal(wanted)
     np.testing.assert_allclose(weft.program(columns_made_orthogonal)(ours), result, rtol=1e-13, atol=1e-14)
     np.testing.assert_allclose(ours, wanted, rtol=1e-13, atol=1e-14)
+
+
+def rows_that_get_shorter(A, B):
+    n = A.shape[0]
+    for i in range(n):
+        A[i, 0] += 1
+        for j in range(i, n):
+            B[i, j] -= A[i, :i] @ B[:i, j]
+    return B
+
+
+def test_a_row_whose_length_changes_is_allocated_once() -> None:
+    """In front of the loop, as long as it is at most."""
+    program = weft.program(rows_that_get_shorter)
+    for n in (9, 0, 40):
+        A, B = (np.random.default_rng(seed).uniform(-0.2, 0.2, (n, n)) / (n + 1) for seed in (1, 2))
+        wanted = rows_that_get_shorter(A.copy(), B.copy())
+        np.testing.assert_allclose(program(A.copy(), B.copy()), wanted, rtol=1e-12, atol=1e-14)
+    assert program.stats.allocations == 3

@@ -84,12 +84,20 @@ class Legality:
 
     # ---- dependences ----
 
-    def between(self, first: Node | Sequence[Node], second: Node | Sequence[Node], facts: Facts) -> list[Dependence]:
-        """What keeps `second` from being done before `first`, or beside it, at any points."""
+    def between(
+        self, first: Node | Sequence[Node], second: Node | Sequence[Node], facts: Facts, *, instances: bool = False
+    ) -> list[Dependence]:
+        """What keeps `second` from being done before `first`, or beside it, at any points.
+
+        As two `instances` of what stands in a loop, each has for itself what both allocate.
+        """
         for node in (first, second):
             facts = facts.after(node) if isinstance(node, Alloc) else facts
         with self.solver.timed():
             left, right = effects_of(first, facts.definitions), effects_of(second, facts.definitions)
+            if instances:
+                own = left.allocates & right.allocates
+                left, right = _without(left, own), _without(right, own)
             return self._dependences(left, right, facts, _anything)
 
     def independent(self, first: Node | Sequence[Node], second: Node | Sequence[Node], facts: Facts) -> bool:
@@ -370,6 +378,11 @@ def _different(pairs: list[tuple[Index, Index]]) -> _Relation:
         return [options]
 
     return _Relation(orders, tuple(pairs))
+
+
+def _without(effects: Effects, containers: frozenset[str]) -> Effects:
+    """What is done to all other containers."""
+    return replace(effects, accesses=tuple(x for x in effects.accesses if x.container not in containers))
 
 
 def _kind(source: Access, sink: Access) -> Kind | None:

@@ -3,7 +3,8 @@
 Sums of floats are taken in blocks. In a block, elements go to many lanes in turn, so that the additions of a lane
 follow each other slowly enough for the machine; what does not fill all lanes goes to eight of them, the last seven
 elements or fewer are added one by one. Lanes and blocks are joined as a binary tree: the error stays that of NumPy's
-pairwise sum. The order is fixed by the number of elements, the operation and the types alone.
+pairwise sum. The order is fixed by the number of elements, the operation and the types alone. Few elements are a
+block in the narrow lanes: they go the same way, without the detours.
 
     for (at = first; at + 32 <= last; at += 32)
         for (l = 0; l < 32; ++l)
@@ -104,13 +105,20 @@ def block_length(reduction: Reduction) -> int:
 
 def _emit_tree(reduction: Reduction, axes: list[int], span: tuple[str, str] | None) -> str:
     """A binary tree over the first axis: its leaves are blocks, or the totals of the axes inside."""
-    kernel, axis = reduction.kernel, axes[0]
+    axis = axes[0]
     begin, end = span or ("0", reduction.extent(axis))
+    if span is None and (few := few_elements(reduction, axes)):
+        return _emit_either(reduction, axis, few)
     if len(axes) > 1:
         name = reduction.name(axis)
         head = f"for (int64_t {name} = {begin}; {name} < {end}; ++{name})"
         return _emit_leaves(reduction, head, f"{name} + 1 == {end}", lambda: emit_total(reduction, axes[1:]))
-    length = block_length(reduction)
+    return _emit_blocks(reduction, axis, begin, end)
+
+
+def _emit_blocks(reduction: Reduction, axis: int, begin: str, end: str) -> str:
+    """A binary tree whose leaves are blocks of one axis."""
+    kernel, length = reduction.kernel, block_length(reduction)
     first, last = kernel.names.claim("first"), kernel.names.claim("last")
 
     def leaf() -> str:
@@ -122,6 +130,43 @@ def _emit_tree(reduction: Reduction, axes: list[int], span: tuple[str, str] | No
 
     head = f"for (int64_t {first} = {begin}; {first} < {end}; {first} += {length})"
     return _emit_leaves(reduction, head, f"{last} == {end}", leaf)
+
+
+# ---- few elements ---------------------------------------------------------------------------------------------------
+
+
+def few_elements(reduction: Reduction, axes: list[int]) -> str:
+    """When a sum is a single narrow block, as a C condition; empty where it never is, or is not worth more code.
+
+    Where the order does not matter, when it is no longer than that.
+    """
+    if len(axes) != 1 or operations(reduction) > _LONG:
+        return ""
+    extent = reduction.source.shape[axes[0]].constant
+    return f"{reduction.extent(axes[0])} < {_WORTH}" if extent is None or extent < _WORTH else ""
+
+
+def emit_few(reduction: Reduction, axis: int, total: str) -> None:
+    """Combine few elements into `total`, a variable that exists: the order is that of all others."""
+    if is_tree(reduction):
+        _emit_block(reduction, axis, ("0", reduction.extent(axis)), total, few=True)
+    else:
+        reduction.kernel.line(f"{total} = {emit_total(reduction, [axis])};")
+
+
+def _emit_either(reduction: Reduction, axis: int, few: str) -> str:
+    """One way for few elements, another for more."""
+    kernel = reduction.kernel
+    total = kernel.declare(kernel.names.claim("total"), reduction.type)
+    kernel.line(f"{reduction.type} {total} = {reduction.identity};")
+    if reduction.source.shape[axis].constant is not None:
+        emit_few(reduction, axis, total)
+        return total
+    with kernel.block(f"if ({few})"):
+        emit_few(reduction, axis, total)
+    with kernel.block("else"):
+        kernel.line(f"{total} = {_emit_blocks(reduction, axis, '0', reduction.extent(axis))};")
+    return total
 
 
 def emit_joined(reduction: Reduction, parts: str, count: str) -> str:
@@ -180,8 +225,8 @@ def _size(expr: Expr) -> int:
     return (_CALL if expr.name in LIBRARY_NAMES else 1) + sum(_size(argument) for argument in expr.args)
 
 
-def _emit_block(reduction: Reduction, axis: int, span: tuple[str, str], total: str) -> None:
-    """Combine the elements of a part of an axis into `total`, a variable that exists."""
+def _emit_block(reduction: Reduction, axis: int, span: tuple[str, str], total: str, *, few: bool = False) -> None:
+    """Combine the elements of a part of an axis into `total`, a variable that exists. `few`: all lanes never pay."""
     kernel, claim = reduction.kernel, reduction.kernel.names.claim
     begin, end = span
     rest, left, whole, lane, at = claim("rest"), claim("left"), claim("whole"), claim("lane"), claim("at")
@@ -194,7 +239,7 @@ def _emit_block(reduction: Reduction, axis: int, span: tuple[str, str], total: s
         kernel.line(f"{reduction.type} {lane}[{_NARROW}];")
         kernel.line(f"int64_t {at} = {begin};")
         _emit_start(reduction, lane, _NARROW)
-        if _lanes(reduction) > _NARROW:
+        if _lanes(reduction) > _NARROW and not few:
             _emit_wide(reduction, axis, lane, (at, whole))
         _emit_turns(reduction, axis, (lane, _NARROW), (at, whole))
         _emit_folds(reduction, lane, lane, _NARROW, 2)

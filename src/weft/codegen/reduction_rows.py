@@ -1,12 +1,12 @@
 """Totals across neighbouring elements: neighbours belong to different results.
 
 A row of results is kept in a small array while all elements that belong to it are combined, one after the other. This
-is NumPy's order, and it vectorizes.
+is NumPy's order, and it vectorizes. Where elements are quickly computed, several go into a total while it is at hand.
 
     for (first = 0; first < m; first += 512) {
-        for (i = 0; i < n; ++i)
+        for (i = 0; i + 4 <= n; i += 4)
             for (l = 0; l < width; ++l)
-                row[l] = row[l] + a[i * m + first + l];
+                row[l] = (((row[l] + a[i * m + first + l]) + a[(i + 1) * m + first + l]) + ...
 """
 
 from __future__ import annotations
@@ -14,14 +14,18 @@ from __future__ import annotations
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 from weft.codegen.c_types import c_type
+from weft.codegen.reduction_lanes import operations
 from weft.codegen.reduction_replays import audit, declare_raised, inspect, measured
 from weft.codegen.reduction_state import POSITIONS, Reduction, better
 from weft.codegen.reduction_strips import Strips, emit_strips
 
 _ROW_BYTES: Final = 16384  # long enough to read memory in order, short enough for the first cache
+_TOGETHER: Final = 4  # elements that go into a total at once
+_QUICK: Final = 4  # with more operations per element, totals are not what the machine waits for
 
 
 def row_length(reduction: Reduction) -> int:
@@ -56,18 +60,46 @@ def emit_row(reduction: Reduction, fast: int, number: str, wanted: str) -> None:
         return
     _emit_over(reduction, row, lambda n: kernel.line(f"{row.totals}[{n}] = {reduction.identity};"), computed=False)
 
+    with measured(reduction):
+        emit_strips(reduction, Strips(fast, row.first, row.width, row.totals), partial(_emit_sums, reduction, row))
+    _emit_inspection(reduction, row)
+    _emit_over(reduction, row, lambda n: kernel.line(f"{reduction.output()} = {row.totals}[{n}];"))
+
+
+def _emit_sums(reduction: Reduction, row: _Row) -> None:
+    """Combine all elements of a row of results."""
+    kernel = reduction.kernel
+
     def combine(n: str) -> None:
         target, x = f"{row.totals}[{n}]", reduction.element()
         kernel.line(f"{target} = {reduction.combine(target, x)};")
 
-    def emit_sums() -> None:
+    if not reduction.reduced or reduction.warnings.checked or operations(reduction) > _QUICK:
         with reduction.loops(reduction.reduced):
             _emit_over(reduction, row, combine)
+        return
+    *outer, last = reduction.reduced
+    at, extent = kernel.names.claim("at"), reduction.extent(last)
+    with reduction.loops(outer):
+        kernel.line(f"int64_t {at} = 0;")
+        with kernel.block(f"for (; {at} + {_TOGETHER} <= {extent}; {at} += {_TOGETHER})"):
+            _emit_over(reduction, row, lambda n: _combine_several(reduction, last, f"{row.totals}[{n}]", at))
+        with reduction.loops([last], (at, extent)):
+            _emit_over(reduction, row, combine)
 
-    with measured(reduction):
-        emit_strips(reduction, Strips(fast, row.first, row.width, row.totals), emit_sums)
-    _emit_inspection(reduction, row)
-    _emit_over(reduction, row, lambda n: kernel.line(f"{reduction.output()} = {row.totals}[{n}];"))
+
+def _combine_several(reduction: Reduction, axis: int, target: str, at: str) -> None:
+    """The next elements of one result, in order."""
+    kernel = reduction.kernel
+    total = kernel.bind(target, reduction.type, "total")
+    for number in range(_TOGETHER):
+        following = kernel.names.claim("total")
+        kernel.line(f"{reduction.type} {following};")
+        with kernel.block():
+            kernel.line(f"const int64_t {reduction.name(axis)} = {at} + {number};")
+            kernel.line(f"{following} = {reduction.combine(total, reduction.element())};")
+        total = following
+    kernel.line(f"{target} = {total};")
 
 
 def _emit_over(reduction: Reduction, row: _Row, emit: Callable[[str], None], *, computed: bool = True) -> None:

@@ -19,7 +19,7 @@ from weft.codegen.expressions import emit_expr
 from weft.codegen.fp_flags import report
 from weft.codegen.kernel import Kernel, bare
 from weft.codegen.outlining import WIDE, emit_outlined, outline
-from weft.codegen.reduction_lanes import block_length, emit_joined, emit_total, is_tree
+from weft.codegen.reduction_lanes import block_length, emit_few, emit_joined, emit_total, few_elements, is_tree
 from weft.codegen.reduction_positions import emit_position
 from weft.codegen.reduction_replays import declare_raised, inspect, measured, pin
 from weft.codegen.reduction_rows import emit_row, row_length
@@ -86,13 +86,13 @@ def _emit_filled(reduction: Reduction, *, parallel: bool) -> None:
     axes = reduction.reduced
     if fast in axes and reduction.node.op not in POSITIONS:
         axes = [axis for axis in axes if axis != fast] + [fast]
-    if not parallel or not axes or (not reduction.kept and not _may_be_cut(reduction)):
+    if not parallel or not axes or (not reduction.kept and not _may_be_cut(reduction, axes)):
         _emit_versions(reduction, axes, lambda: _emit_along(reduction, axes))
     elif reduction.kept:
         emit = partial(_emit_versions, reduction, axes, lambda: _emit_along(reduction, axes, ("begin", "end")))
         _emit_threads(reduction, reduction.extent(reduction.kept[0]), emit)
     else:
-        _emit_pieces(reduction, axes)
+        _emit_single(reduction, axes)
 
 
 def _emit_versions(reduction: Reduction, axes: list[int], emit: Callable[[], None]) -> None:
@@ -152,8 +152,10 @@ def _emit_threads(
         kernel.line(f"{name} |= env.{name};")
 
 
-def _may_be_cut(reduction: Reduction) -> bool:
-    """Whether a single result may be computed in pieces: not where that changes it, nor where it stops early."""
+def _may_be_cut(reduction: Reduction, axes: list[int]) -> bool:
+    """Whether a single result may be computed in pieces: not where that changes it, stops early, or is always short."""
+    if few_elements(reduction, axes) and reduction.source.shape[axes[0]].constant is not None:
+        return False
     if is_tree(reduction):
         return True
     minimum = reduction.node.op in ("minimum", "maximum")
@@ -161,8 +163,31 @@ def _may_be_cut(reduction: Reduction) -> bool:
     return exact or (minimum and reduction.dtype.kind != "c")
 
 
-def _emit_pieces(reduction: Reduction, axes: list[int]) -> None:
-    """A single result from pieces of the first axis: of 2**k leaves of the tree, so the tree stays as it is."""
+def _emit_single(reduction: Reduction, axes: list[int]) -> None:
+    """A single result, from few elements on this thread, from more in pieces."""
+    kernel, few = reduction.kernel, few_elements(reduction, axes)
+    declare_raised(reduction)
+    if few:
+        total = kernel.declare(kernel.names.claim("total"), reduction.type)
+        kernel.line(f"{reduction.type} {total} = {reduction.identity};")
+
+        def emit() -> None:
+            with measured(reduction):
+                emit_few(reduction, axes[0], total)
+                pin(reduction, total)
+
+        with kernel.block(f"if ({few})"):
+            _emit_versions(reduction, axes, emit)
+        with kernel.block("else"):
+            kernel.line(f"{total} = {_emit_pieces(reduction, axes)};")
+    else:
+        total = _emit_pieces(reduction, axes)
+    inspect(reduction, total)
+    kernel.line(f"{reduction.output()} = {total};")
+
+
+def _emit_pieces(reduction: Reduction, axes: list[int]) -> str:
+    """The total from pieces of the first axis: of 2**k leaves of the tree, so the tree stays as it is."""
     kernel, claim = reduction.kernel, reduction.kernel.names.claim
     parts, number, first, last = claim("parts"), claim("number"), claim("first"), claim("last")
     extent, alone = reduction.extent(axes[0]), len(axes) == 1
@@ -183,8 +208,5 @@ def _emit_pieces(reduction: Reduction, axes: list[int]) -> None:
             pin(reduction, total)
         kernel.line(f"{parts}[{number}] = {total};")
 
-    declare_raised(reduction)
     _emit_threads(reduction, count, emit, "1", reduction.warnings.raised)
-    total = emit_joined(reduction, parts, count)
-    inspect(reduction, total)
-    kernel.line(f"{reduction.output()} = {total};")
+    return emit_joined(reduction, parts, count)

@@ -22,7 +22,9 @@ from weft.passes.interchange_maps import InterchangeMaps
 from weft.passes.loop_reductions import LoopReductions
 from weft.passes.loop_to_map import LoopToMap
 from weft.passes.loops_inward import LoopsInward
+from weft.passes.pack_lines import PackLines
 from weft.passes.read_pieces import ReadPieces
+from weft.passes.recurrences_outward import RecurrencesOutward
 from weft.passes.report_wishes import ReportWishes
 from weft.passes.schedule_maps import ScheduleMaps
 from weft.passes.simplify import Simplify
@@ -30,6 +32,7 @@ from weft.passes.split_maps import SplitMaps
 from weft.passes.stack_arrays import StackArrays
 from weft.passes.strip_loops import StripLoops
 from weft.passes.structure_continues import StructureContinues
+from weft.passes.sums_forward import SumsForward
 from weft.passes.sums_outward import SumsOutward
 from weft.passes.unify_carries import UnifyCarries
 
@@ -52,9 +55,12 @@ def _cpu_passes() -> tuple[Pass, ...]:
         InlineProducers(),  # before loops are judged: memory allocated in an iteration is in their way
         StackArrays(most_bytes=16),  # the result of a sum in an iteration is no obstacle
         LoopReductions(),
+        RecurrencesOutward(),  # the sums of its elements are sums by now, and its columns become maps
+        SumsForward(),  # of the recurrences that are left
         LoopToMap(),
         CollapseMaps(),
         SumsOutward(),
+        PackLines(),  # of the sums that are still in maps
         SplitMaps(),  # without its sum a map may be simple enough
         CollapseMaps(),
         Contractions(),  # sums outside of maps, as the passes before leave them

@@ -117,8 +117,7 @@ NOTHING = ""
 class Memlet:
     """One element of a container moved, as a function of the surrounding parameters.
 
-    On writes `conflict` may name the operation that combines with what is there: add, multiply, minimum, maximum,
-    logical_or, logical_and.
+    On writes `conflict` may name what combines with the old: add, multiply, minimum, maximum, logical_or, logical_and.
     """
 
     container: str

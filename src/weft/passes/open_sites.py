@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from weft.analysis.memory import Memory, made_in_loops
 from weft.analysis.uses import written_by
-from weft.ir.exprs import Value
+from weft.ir.exprs import Index, Value
 from weft.ir.nodes import Alloc, Container, Elementwise, Node, Program, Region, Site
 from weft.ir.traverse import bundle_views, inner_regions, leaving_bundles
 
@@ -45,6 +45,20 @@ def allocate_outside(alloc: Alloc, container: Container, loops: Sequence[Around]
             around.allocs.append(replace(alloc, site=around.site.number))
             return True
     return False
+
+
+def most_outside(extent: Index, loops: Sequence[Around]) -> Index | None:
+    """What an extent is at most in all turns of the loops around; None where their variables do not say."""
+    varying = frozenset[Value]().union(*(around.defined for around in loops))
+    while inside := extent.values & varying:
+        value = max(inside, key=lambda x: x.id)  # inner loops first: their bounds may be those of outer ones
+        factors = [factor for monomial, factor in extent.terms if value in monomial]
+        bound = value.ceiling if factors[0] > 0 else value.floor
+        alone = len(factors) == 1 and ((value,), factors[0]) in extent.terms
+        if not alone or bound is None or value in bound.values:
+            return None
+        extent = extent.substitute({value: bound})
+    return extent
 
 
 def sites_above(region: Region, site: int = -1) -> dict[int, int]:

@@ -25,30 +25,24 @@ from weft.ir.exprs import Expr, Value, const_index, index, values_in
 from weft.ir.nodes import (
     Alloc,
     Axis,
-    Branch,
-    Container,
     Elements,
     Let,
-    Loop,
     Map,
     Memlet,
     Node,
     Program,
     Reduce,
     Region,
-    Site,
     Storage,
     Tasklet,
     View,
-    While,
-    full_view,
 )
 from weft.ir.substitution import Substitution, with_fresh_values
 from weft.ir.traverse import all_nodes, values_defined_in, values_used_in
 from weft.passes.base import Bench, Session
 from weft.passes.interchange_maps import jumps
-from weft.passes.open_sites import Around, OpenSite, allocate_outside, open_site, writes_of
-from weft.support.spans import Span
+from weft.passes.map_walk import MapWalk
+from weft.passes.open_sites import OpenSite
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,55 +56,7 @@ class SumsOutward:
         maps = (node for node in all_nodes(program.body) if isinstance(node, Map))
         if not any(isinstance(inner, Reduce) for node in maps for inner in node.body.nodes):
             return program
-        walk = _Walk(Bench(self.name, program, session))
-        body = walk.region(program.body, None)
-        if body is program.body:
-            return program
-        return replace(program, body=body, containers=dict(walk.bench.containers))
-
-
-class _Walk:
-    def __init__(self, bench: Bench) -> None:
-        self.bench = bench
-        self.writes = writes_of(bench.program, bench.legality.memory)
-        self.around: list[Around] = []
-
-    def region(self, region: Region, site: OpenSite | None) -> Region:
-        """A region; `site` is open at its head."""
-        nodes: list[Node] = []
-        for node in region.nodes:
-            if isinstance(node, Site):
-                site = open_site(node)
-            if isinstance(node, Loop | While):
-                self.around.append(Around(site, self.bench.defines(node)))
-                inner = self.inside(node, site)
-                nodes += self.around.pop().allocs
-            else:
-                inner = self.inside(node, site)
-            made = _outward(inner, self, site) if isinstance(inner, Map) else None
-            nodes += [inner] if made is None else made
-            if site is not None and self.writes.close(node, site):
-                site = None
-        return region if tuple(nodes) == region.nodes else Region(tuple(nodes))
-
-    def inside(self, node: Node, site: OpenSite | None) -> Node:
-        match node:
-            case Loop() | While():
-                kept = None if site is None or self.writes.close(node, site) else site
-                body = self.region(node.body, kept)
-                return node if body is node.body else replace(node, body=body)
-            case Branch():
-                then, orelse = self.region(node.then, site), self.region(node.orelse, site)
-                return node if then is node.then and orelse is node.orelse else replace(node, then=then, orelse=orelse)
-            case _:  # memory cannot be allocated in a map
-                return node
-
-    def allocate(self, container: Container, site: OpenSite | None, span: Span | None) -> list[Alloc] | None:
-        """Memory for an array: here if a site is open, or in front of a loop around; None if there is no such place."""
-        alloc = Alloc(container=container.name, site=-1, id=self.bench.number(), span=span)
-        if site is not None:
-            return [replace(alloc, site=site.number)]
-        return [] if allocate_outside(alloc, container, self.around) else None
+        return MapWalk(Bench(self.name, program, session), _outward).program()
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +80,9 @@ class _Row:
     own: tuple[Alloc, ...] = ()
 
 
-def _outward(node: Map, walk: _Walk, site: OpenSite | None) -> list[Node] | None:
+def _outward(node: Node, walk: MapWalk, site: OpenSite | None) -> list[Node] | None:
+    if not isinstance(node, Map):
+        return None
     bench = walk.bench
     found = _sum_in(node, bench)
     if found is None or not _pays(node, found.terms, bench):
@@ -166,17 +114,13 @@ def _outward(node: Map, walk: _Walk, site: OpenSite | None) -> list[Node] | None
     return [*nodes, replace(node, body=Region(rest))] if rest else nodes
 
 
-def _kept(node: Map, found: _Sum, walk: _Walk, site: OpenSite | None) -> _Row | None:
+def _kept(node: Map, found: _Sum, walk: MapWalk, site: OpenSite | None) -> _Row | None:
     """The sums in an array of their own, if there is a place to allocate it."""
     name = found.node.output.container
     extents = tuple(stop - start for start, stop in node.ranges)
-    sums = walk.bench.container(name.partition(".")[0], walk.bench.containers[name].dtype, extents)
     place = tuple(index(param) - start for param, (start, _) in zip(node.params, node.ranges, strict=True))
-    allocs = walk.allocate(sums, site, found.node.span)
-    if allocs is None:
-        del walk.bench.containers[sums.name]
-        return None
-    return _Row(full_view(sums), Memlet(sums.name, place), found.after, tuple(allocs))
+    room = walk.allocate(name.partition(".")[0], walk.bench.containers[name].dtype, extents, site, found.node.span)
+    return None if room is None else _Row(room.view, Memlet(room.view.container, place), found.after, room.allocs)
 
 
 def _stored(node: Map, found: _Sum, bench: Bench) -> _Row | None:
