@@ -6,7 +6,7 @@ out:  `Lifetimes`: for every container named there, when it is needed first and 
 Time goes by nodes, in two steps each: what a loop hands to its carries at its head is needed at `head(place)`, all else
 that stands in the node or inside it at `end(place)`. Names of an alias are names of its base. What a site shows is
 needed where the program may leave through it, however far below that is. A ref counts for itself, not for what it is
-bound to.
+bound to. `first` is the first time at which there may be something in it: its allocation does not count.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from weft.ir.nodes import Container, Loop, Node, Site, Storage, View, While
+from weft.ir.nodes import Alloc, Container, Loop, Node, Site, Storage, View, While
 from weft.ir.traverse import (
     all_nodes,
     bound_items,
@@ -47,11 +47,12 @@ class Lifetimes:
     def need(self, names: Iterable[str], time: int, until: int | None = None) -> None:
         """Note that containers are needed at a time, and perhaps until another."""
         for name in names:
-            root = self._root(name)
+            root = self.root(name)
             self.first[root] = min(time, self.first.get(root, time))
             self.last[root] = max(time if until is None else until, self.last.get(root, time))
 
-    def _root(self, name: str) -> str:
+    def root(self, name: str) -> str:
+        """The container that has the memory of an alias."""
         while self.containers[name].storage is Storage.ALIAS:
             name = self.containers[name].base
         return name
@@ -78,6 +79,8 @@ def lifetimes(nodes: Sequence[Node], containers: Mapping[str, Container]) -> Lif
                 found.need((carry.target for carry in node.carries if isinstance(carry.target, str)), end(place))
                 for inner in node.body.nodes:
                     found.need(touched_containers(inner), end(place))
+            case Alloc(container=name):
+                found.last[name] = max(end(place), found.last.get(name, 0))
             case _:
                 found.need(touched_containers(node), end(place))
     return found
