@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from weft.driver.fingerprints import VERSION as __version__  # noqa: N811  (the name tools look for)
+from weft.driver.memory import clear
 from weft.driver.options import config
 from weft.driver.program import Program, program
 from weft.support.errors import (
@@ -53,6 +54,7 @@ __all__ = [
     "WeftError",
     "__version__",
     "bool_",
+    "clear",
     "complex64",
     "complex128",
     "config",

@@ -10,6 +10,7 @@ from weft.passes.collapse_maps import CollapseMaps
 from weft.passes.contractions import Contractions
 from weft.passes.dense_refs import DenseRefs
 from weft.passes.expand_elementwise import ExpandElementwise
+from weft.passes.flatten_maps import FlattenMaps
 from weft.passes.fuse_maps import FuseMaps
 from weft.passes.gather_guards import GatherGuards
 from weft.passes.hoist_allocs import HoistAllocs
@@ -65,6 +66,7 @@ def _cpu_passes() -> tuple[Pass, ...]:
         StackArrays(),
         Simplify(),
         ReportWishes(),
+        FlattenMaps(),
         ScheduleMaps(),
     )
 

@@ -211,6 +211,8 @@ PyObject *weft_native_start(PyObject *configuration)
     if (load_numpy(array_api) < 0 || fill_dtypes(numbers, scalar_types) < 0) return NULL;
     dispatcher_type = (PyTypeObject *)PyType_FromSpec(&type_spec);
     if (!dispatcher_type) return NULL;
+    result_memory = PyCapsule_New(&result_handler, "mem_handler", NULL);
+    if (!result_memory) return NULL;
     pool_init();
     memory_init();
     return function_tuple();

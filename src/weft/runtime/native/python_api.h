@@ -71,6 +71,7 @@ Py_ssize_t PyBytes_Size(PyObject *);
 PyObject *Py_BuildValue(const char *, ...);
 int PyArg_ParseTuple(PyObject *, const char *, ...);
 void *PyCapsule_GetPointer(PyObject *, const char *);
+PyObject *PyCapsule_New(void *, const char *, void (*)(PyObject *));
 int PyContextVar_Get(PyObject *, PyObject *, PyObject **);
 
 /* ---------------------------------------------------------------- errors, threads */
@@ -149,7 +150,7 @@ static struct {
     PyObject *(*scalar)(void *, PyArray_Descr *, PyObject *);
     new_array_function new_array;                              /* steals the descr */
     int (*set_base)(PyArrayObject *, PyObject *);              /* steals the base */
-    PyObject *default_memory_handler;                          /* its free is free() */
+    PyObject *default_memory_handler;                          /* of NumPy's own arrays */
 } numpy;
 
 /* ABI order of dtypes (support/abi.py DTYPES): NumPy's type number, item size, scalar type. */

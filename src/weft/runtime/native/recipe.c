@@ -108,10 +108,10 @@ static int covers_block(const weft_array *a, int dtype, int ndim)
     return 1;
 }
 
-/* NumPy frees the memory of an array with OWNDATA through its handler; the default one calls free(). */
+/* NumPy frees the memory of an array with OWNDATA through its handler. */
 static void give_memory(PyArrayObject *array, weft_block *block)
 {
-    array->memory_handler = new_reference(numpy.default_memory_handler);
+    array->memory_handler = new_reference(result_memory);
     array->flags |= NPY_OWNDATA;
     block->data = NULL;
 }
