@@ -18,8 +18,28 @@ from weft.ir.ops import OPS, OVERFLOWING, may_warn
 _BY_SECOND: Final = frozenset(("divide", "floor_divide"))  # infinite by a second operand of zero: divide, else overflow
 _BY_FIRST: Final = frozenset(("power", "reciprocal"))
 
+# Operations that raise exactly the flags NumPy reports for them, vectorized or not.
+_EXACT_ON_FLOATS: Final = frozenset((
+    "add", "subtract", "multiply", "divide", "negative", "positive", "absolute", "fabs", "square", "reciprocal",
+    "sqrt", "copysign", "conjugate", "real", "imag", "complex", "deg2rad", "rad2deg",
+))  # fmt: skip
+_EXACT_ON_COMPLEX: Final = frozenset(
+    ("add", "subtract", "multiply", "negative", "positive", "square", "conjugate", "real", "imag")
+)
+
 # The smallest number that is truncated to an int32.
 _INT32_LOW: Final = {DType.FLOAT32: -(2.0**31), DType.FLOAT64: math.nextafter(-(2.0**31) - 1, 0.0)}
+
+
+def flags_are_exact(name: str, source: DType, result: DType) -> bool:
+    """Whether the processor's flags can be trusted around this operation."""
+    if name == "cast":
+        return not (source.kind in "fc" and result.kind in "biu")
+    if source.kind == "c":
+        return name in _EXACT_ON_COMPLEX
+    if source.kind == "f":
+        return name in _EXACT_ON_FLOATS
+    return not may_warn(name, source, result)
 
 
 def check(

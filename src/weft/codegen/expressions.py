@@ -10,13 +10,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from weft.codegen.c_types import c_type, literal
-from weft.codegen.checks import check
+from weft.codegen.checks import check, flags_are_exact
 from weft.codegen.kernel import Kernel, bare
 from weft.codegen.late_checks import LateChecks
 from weft.codegen.scalars import Operand
 from weft.ir.dtypes import DType
 from weft.ir.exprs import Const, Expr, Index, Monomial, Op, Value
-from weft.ir.ops import flags_are_exact, may_warn
+from weft.ir.ops import may_warn
 
 _LONGEST = 100
 _HALVES = frozenset((-4, -3, -2, -1, 1, 2, 3, 4, 5, 6, 7, 8))  # of exponents for which at most 4 roundings add up

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
+from weft.codegen.checks import flags_are_exact
 from weft.ir.exprs import Expr, Index, Op, Value, substitute, values_in
 from weft.ir.nodes import (
     Branch,
@@ -37,7 +38,7 @@ from weft.ir.nodes import (
     While,
     Yield,
 )  # fmt: skip
-from weft.ir.ops import OPS, flags_are_exact, may_warn, narrows
+from weft.ir.ops import OPS, may_warn, narrows
 from weft.ir.traverse import defined_values
 
 # Operands that may not matter for the result: computing them may be put off, or left out. The condition of a `select`

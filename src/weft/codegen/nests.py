@@ -14,7 +14,7 @@ from contextlib import ExitStack
 from weft.codegen.copies import copied_axes, emit_copy
 from weft.codegen.expressions import index_text
 from weft.codegen.fp_flags import WatchedNest, emit_watched, is_plain
-from weft.codegen.innermost import emit_innermost
+from weft.codegen.innermost import emit_innermost, innermost_loops
 from weft.codegen.kernel import Kernel, Scope, bare
 from weft.codegen.outlining import emit_outlined, outline
 from weft.codegen.spans import Span
@@ -53,13 +53,13 @@ def _emit_loops(kernel: Kernel, node: Map, *, part: bool = False) -> None:
     copied = copied_axes(kernel, node) if plain else 0
     with ExitStack() as stack:
         spans = _part(kernel, node, stack) if part else _spans(kernel, node)
-        inner = max(copied, 1) if plain else 0
+        inner = (copied or min(innermost_loops(kernel), len(spans))) if plain else 0
         for span in spans[: len(spans) - inner]:
             stack.enter_context(kernel.block(span.head))
         if copied:
             emit_copy(kernel, node, spans[-copied:])
         elif plain:
-            emit_innermost(kernel, node, spans[-1])
+            emit_innermost(kernel, node, spans[-inner:])
         else:
             kernel.map_depth += 1
             kernel.emit_region(kernel, node.body, Scope())

@@ -14,11 +14,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from weft.codegen.checks import flags_are_exact
 from weft.codegen.kernel import Kernel
 from weft.ir.dtypes import DType
 from weft.ir.exprs import Expr, Op, Value, values_in
 from weft.ir.nodes import Elements, Let, Reduce
-from weft.ir.ops import flags_are_exact, may_warn, narrows
+from weft.ir.ops import may_warn, narrows
 
 # Operands through which what is not finite reaches the result, for real and for complex numbers.
 _BOTH: Final = (0, 1)

@@ -144,24 +144,3 @@ def narrows(source: DType, result: DType) -> bool:
     """A cast to single precision, which may overflow."""
     single = (DType.FLOAT32, DType.COMPLEX64)
     return source.kind in "fc" and result in single and source not in single
-
-
-# Operations that raise exactly the flags NumPy reports for them, vectorized or not.
-_EXACT_ON_FLOATS: Final = frozenset((
-    "add", "subtract", "multiply", "divide", "negative", "positive", "absolute", "fabs", "square", "reciprocal",
-    "sqrt", "copysign", "conjugate", "real", "imag", "complex", "deg2rad", "rad2deg",
-))  # fmt: skip
-_EXACT_ON_COMPLEX: Final = frozenset(
-    ("add", "subtract", "multiply", "negative", "positive", "square", "conjugate", "real", "imag")
-)
-
-
-def flags_are_exact(name: str, source: DType, result: DType) -> bool:
-    """Whether the processor's flags can be trusted around this operation."""
-    if name == "cast":
-        return not (source.kind in "fc" and result.kind in "biu")
-    if source.kind == "c":
-        return name in _EXACT_ON_COMPLEX
-    if source.kind == "f":
-        return name in _EXACT_ON_FLOATS
-    return not may_warn(name, source, result)

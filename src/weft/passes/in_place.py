@@ -6,16 +6,16 @@ before:  alloc T site 1                                after:   alloc U site 1
          map (i) { U[i] = f(T[i], ...) }                        map (i) { U[i] = f(U[i], ...) }
          return U                                               return U
 
-T and U are temporaries of one region, of the same type, layout and shape. The map is the last node that needs T and the
-first that needs U (`lifetimes.py`: what a site shows is needed as long as the program may leave through it). All reads
-of T in it and all writes of U are at the very same element, known before the point runs, which is not read after it was
-written; and since no two points of a map write one element, a point reads of U only what it writes itself.
-No ref may be T, and none that may be U is touched while T is needed: U alone, as it leaves, may be seen in other ways.
+T and U are temporaries of one region, of the same type and layout, and of a shape that is known to be the same where T
+is allocated. The map is the last node that needs T and the first that needs U (`lifetimes.py`: what a site shows is
+needed as long as the program may leave through it). All reads of T in it and all writes of U are at the very same
+element, known before the point runs, which is not read after it was written; and since no two points of a map write one
+element, a point reads of U only what it writes itself. No ref may be T, and none that may be U is touched while T is
+needed: U alone, as it leaves, may be seen in other ways.
 
 Warnings stay what they are: where the processor's flags do not tell them, a map that overwrites what it reads keeps the
 old contents of a strip at a time, to compute it again (`codegen/fp_flags.py`). So only maps of plain tasklets are
-changed; and since a strip ends with its row, which is mostly short where there are many axes, of those that need strips
-only the ones with at most `most_axes`.
+changed.
 """
 
 from __future__ import annotations
@@ -26,7 +26,6 @@ from typing import ClassVar
 
 from weft.analysis.facts import Facts
 from weft.analysis.lifetimes import end, lifetimes
-from weft.analysis.warnings import flags_tell
 from weft.ir.exprs import Index, Value
 from weft.ir.nodes import Alloc, Map, Memlet, Node, Program, Region, Return, Storage, Tasklet, View
 from weft.ir.substitution import Substitution
@@ -47,27 +46,25 @@ class InPlace:
     """Let results of element-wise maps take over the memory of operands."""
 
     name: ClassVar[str] = "in-place"
-    most_axes: int = 2
 
     def run(self, program: Program, session: Session) -> Program:
         """The program with fewer temporaries."""
-        takeover = _Takeover(Bench(self.name, program, session), self.most_axes)
+        takeover = _Takeover(Bench(self.name, program, session))
         return rewrite_regions(takeover.bench, takeover.region)
 
 
 class _Takeover:
-    def __init__(self, bench: Bench, most_axes: int) -> None:
+    def __init__(self, bench: Bench) -> None:
         self.bench = bench
-        self.most_axes = most_axes
         self.memory = bench.legality.memory
         self.seen = frozenset(_seen(bench.program))
 
-    def region(self, region: Region, _facts: Facts) -> Region:
+    def region(self, region: Region, facts: Facts) -> Region:
         """A region in which maps overwrite what dies in them."""
         nodes, place = list(region.nodes), 0
         while place < len(nodes):
             node = nodes[place]
-            pair = self.pair(nodes, node, place) if isinstance(node, Map) else None
+            pair = self.pair(nodes, place, node, facts) if isinstance(node, Map) else None
             if pair is None:
                 place += 1
             else:
@@ -75,35 +72,43 @@ class _Takeover:
                 place -= 1  # an allocation above is gone: the same map once more
         return region if len(nodes) == len(region.nodes) else Region(tuple(nodes))
 
-    def pair(self, nodes: Sequence[Node], node: Map, place: int) -> tuple[str, str] | None:
+    def pair(self, nodes: Sequence[Node], place: int, node: Map, facts: Facts) -> tuple[str, str] | None:
         """An operand that a map may overwrite, and the result that takes its memory."""
         pairs = [(old, new) for old, new in _overwritable(node) if self.is_alike(old, new)]
         if not pairs:
             return None
-        own = {name for above in nodes[:place] for name in allocated_by(above)}
+        own = {name: at for at, above in enumerate(nodes[:place]) for name in allocated_by(above)}
         asked = {above.container for above in nodes[:place] if isinstance(above, Alloc)}
         times = lifetimes(nodes, self.bench.containers)
         for old, new in pairs:
             if old not in own or new not in asked or times.last[old] != end(place) or times.first[new] != end(place):
                 continue
             since = nodes[times.first[old] // 2 : place + 1]
-            if not any(self.may_be(name, new) for above in since for name in touched_containers(above)):
-                return (old, new) if self.is_cheap(node) else None
+            if any(self.may_be(name, new) for above in since for name in touched_containers(above)):
+                continue
+            if self.is_as_large(old, new, nodes, own[old], facts):
+                return old, new
         return None
 
-    def is_cheap(self, node: Map) -> bool:
-        """Whether finding the warnings costs little without the operand."""
-        if flags_tell(node) or len(node.params) <= self.most_axes:
+    def is_as_large(self, old: str, new: str, nodes: Sequence[Node], place: int, facts: Facts) -> bool:
+        """Whether two containers have the same extents, those of the new one known where the old one begins."""
+        left, right = self.bench.containers[old].shape, self.bench.containers[new].shape
+        if left == right:
             return True
-        self.bench.note("an operand is not overwritten: rows may be too short to keep them", node, done=False)
-        return False
+        used = frozenset(value for extent in right for value in extent.values)
+        if any(not used.isdisjoint(self.bench.defines(node)) for node in nodes[place:]):
+            return False
+        for node in nodes[:place]:
+            facts = facts.after(node)
+        more = (difference for a, b in zip(left, right, strict=True) if a != b for difference in (a - b, b - a))
+        return all(self.bench.legality.is_nonnegative(difference, facts) for difference in more)
 
     def is_alike(self, old: str, new: str) -> bool:
         """Whether two containers are temporaries that can be one; nothing else may stand for the old one."""
         left, right = self.bench.containers[old], self.bench.containers[new]
         if left.storage is not Storage.TRANSIENT or right.storage is not Storage.TRANSIENT or old in self.seen:
             return False
-        return (left.dtype, left.layout, left.shape) == (right.dtype, right.layout, right.shape)
+        return (left.dtype, left.layout, left.rank) == (right.dtype, right.layout, right.rank)
 
     def may_be(self, name: str, new: str) -> bool:
         """Whether a container may stand for another one."""
