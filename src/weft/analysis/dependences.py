@@ -24,7 +24,7 @@ from weft.analysis.integer_sets import Instance, Points, Solver, System, Term
 from weft.analysis.memory import Memory
 from weft.analysis.ranges import is_nonnegative
 from weft.ir.exprs import Expr, Index, Value, index
-from weft.ir.nodes import Container, Loop, Map, Node, Program, Region, Site, Storage
+from weft.ir.nodes import Alloc, Container, Loop, Map, Node, Program, Region, Site, Storage
 from weft.ir.traverse import all_nodes, bundle_views, leaving_bundles
 
 
@@ -75,6 +75,8 @@ class Legality:
 
     def between(self, first: Node | Sequence[Node], second: Node | Sequence[Node], facts: Facts) -> list[Dependence]:
         """What keeps `second` from being done before `first`, or beside it, at any points."""
+        for node in (first, second):
+            facts = facts.after(node) if isinstance(node, Alloc) else facts
         with self.solver.timed():
             left, right = effects_of(first, facts.definitions), effects_of(second, facts.definitions)
             return self._dependences(left, right, facts, _anything)

@@ -18,6 +18,7 @@ from weft.analysis.conditions import Constraint, as_index, clauses_of, constrain
 from weft.analysis.memory import Memory
 from weft.ir.exprs import Expr, Index, Value, const_index, index
 from weft.ir.nodes import (
+    Alloc,
     Branch,
     Break,
     Continue,
@@ -45,12 +46,15 @@ class Facts:
     definitions: Mapping[Value, Index] = field(default_factory=dict[Value, Index])
     apart: frozenset[frozenset[str]] = frozenset()
     alternatives: tuple[tuple[Constraint, ...], ...] = ()
+    bound: frozenset[str] = frozenset()  # the refs that loops around carry
 
     def after(self, node: Node) -> Facts:
         """What holds once a node is done."""
         match node:
             case Guard(condition=condition):
                 return self.given(condition)
+            case Alloc(container=name):  # new memory: whatever a ref was bound to before is elsewhere
+                return replace(self, apart=self.apart.union(frozenset((name, ref)) for ref in self.bound))
             case Tasklet(lets=lets):
                 named = [(let.value, polynomial) for let in lets if (polynomial := as_index(let.expr)) is not None]
                 if not named:
@@ -110,14 +114,18 @@ class Facts:
                     facts = facts.in_range(param, start, stop, const_index(1))
                 return (facts,)
             case Loop(var=var, start=start, stop=stop, step=step):
-                facts = replace(self, apart=self.apart | _refs_apart(node, memory, self.apart))
-                return (facts.in_range(var, start, stop, step),)
+                return (self._carrying(node, memory).in_range(var, start, stop, step),)
             case While():
-                return (replace(self, apart=self.apart | _refs_apart(node, memory, self.apart)),)
+                return (self._carrying(node, memory),)
             case Branch(condition=condition):
                 return (self.given(condition), self.given(condition, truth=False))
             case _:
                 return ()
+
+    def _carrying(self, node: Loop | While, memory: Memory) -> Facts:
+        """With the refs that a loop binds at its head, in every iteration anew."""
+        refs = [carry.target for carry in node.carries if isinstance(carry.target, str)]
+        return replace(self, apart=self.apart | _refs_apart(node, memory, self.apart), bound=self.bound.union(refs))
 
     def in_range(self, value: Value, start: Index, stop: Index, step: Index) -> Facts:
         """Within the body of a loop over a range."""

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
-from weft.analysis.memory import Memory
+from weft.analysis.memory import Memory, made_in_loops
 from weft.analysis.warnings import expr_may_warn, let_may_warn, operation_may_warn
 from weft.ir.exprs import Expr, Index, Value, values_in
 from weft.ir.nodes import (
@@ -124,6 +124,7 @@ class _Search:
         self.program = program
         self.loop_sites = loop_sites
         self.memory = Memory(program.containers)
+        self.made = made_in_loops(program.body) if loop_sites else frozenset[frozenset[str]]()
         self.needs = _Needs()
         self.visible: list[Thing] = []
         self.scopes = 0
@@ -266,7 +267,7 @@ class _Search:
                 needed += self.viewed(node.input)
             case MatMul():
                 needed += (*self.viewed(node.lhs), *self.viewed(node.rhs))
-        copies = isinstance(node, Elementwise) and self.memory.may_read_elsewhere(node)
+        copies = isinstance(node, Elementwise) and self.memory.may_read_elsewhere(node, self.made)
         if copies and self.loop_sites and place.site >= 0:
             self.visible.append(SiteNumber(place.site))
         warns = operation_may_warn(node, self.program.containers, self.program.warn_sites)

@@ -12,7 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from weft.ir.nodes import Container, Elementwise, Storage
+from weft.ir.nodes import Alloc, Container, Elementwise, Loop, Region, Storage, While
+from weft.ir.traverse import all_nodes
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,3 +60,18 @@ class Memory:
     def is_observable(self, name: str) -> bool:
         """Whether Python may see it: it is, or may be, an argument."""
         return any(self.containers[root].storage is Storage.ARGUMENT for root in self.roots(name))
+
+
+def made_in_loops(body: Region) -> frozenset[frozenset[str]]:
+    """Pairs of a container that a loop's body allocates and a ref that the loop carries.
+
+    They are apart wherever both are used: a use stands below the allocation, in the same iteration, and the ref was
+    bound above it. What the ref is bound to in the next iteration is another question.
+    """
+    found: set[frozenset[str]] = set()
+    for loop in all_nodes(body):
+        refs = [x.target for x in loop.carries if isinstance(x.target, str)] if isinstance(loop, Loop | While) else []
+        if refs and isinstance(loop, Loop | While):
+            made = [node.container for node in all_nodes(loop.body) if isinstance(node, Alloc)]
+            found.update(frozenset((name, ref)) for name in made for ref in refs)
+    return frozenset(found)

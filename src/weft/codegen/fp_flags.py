@@ -22,7 +22,7 @@ from enum import Enum, auto
 from weft.codegen.kernel import Flags, Kernel, Watch
 from weft.codegen.late_checks import is_arithmetic
 from weft.codegen.nest_operations import NestOperations, nest_operations
-from weft.codegen.outlining import Outlined, emit_environment, outline
+from weft.codegen.outlining import COLD, Outlined, emit_environment, outline
 from weft.codegen.replays import Saved, is_closed, replay_writes, saved_elements
 from weft.ir.exprs import Value
 from weft.ir.nodes import Elementwise, Loop, Map, MatMul, Node, Reduce, Scan, Schedule, Tasklet
@@ -260,7 +260,7 @@ def outline_again(kernel: Kernel, flags: Flags, rewritten: frozenset[str], emit:
     """A cold body that computes once more, notes the warnings of every operation, and writes only what it must."""
     outer = kernel.flags, kernel.rewritten, kernel.unit_axes
     kernel.flags, kernel.rewritten, kernel.unit_axes = flags, rewritten, frozenset()
-    body = outline(kernel, list(flags.sites.values()), emit, cold=True)
+    body = outline(kernel, list(flags.sites.values()), emit, COLD)
     kernel.flags, kernel.rewritten, kernel.unit_axes = outer
     return body
 

@@ -11,12 +11,13 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 
+from weft.analysis.cost import pays_wide
 from weft.codegen.copies import copied_axes, emit_copy
 from weft.codegen.expressions import index_text
 from weft.codegen.fp_flags import WatchedNest, emit_watched, is_plain
 from weft.codegen.innermost import emit_innermost, innermost_loops
 from weft.codegen.kernel import Kernel, Scope, bare
-from weft.codegen.outlining import emit_outlined, outline
+from weft.codegen.outlining import WIDE, emit_outlined, outline
 from weft.codegen.spans import Span
 from weft.codegen.work import work_text
 from weft.ir.exprs import const_index, index
@@ -106,7 +107,7 @@ def _plus(low: str, offset: str) -> str:
 def _emit_parallel(kernel: Kernel, node: Map) -> None:
     amount = work_text(kernel, node)
     watched = WatchedNest(kernel, node, lambda: _emit_loops(kernel, node, part=True))
-    body = outline(kernel, watched.variables, watched.first_run)
+    body = outline(kernel, watched.variables, watched.first_run, WIDE if pays_wide(node.body.nodes) else "")
     extents = [f"({index_text(kernel, stop - start)})" for start, stop in node.ranges[:2]]
     rows = _is_split_in_rows(kernel, node)
     count = kernel.bind(" * ".join(extents) if rows else bare(extents[0]), "int64_t", "count")

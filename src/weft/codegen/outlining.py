@@ -18,6 +18,9 @@ from weft.codegen.kernel import Kernel, words
 # Below this many points everything runs on the calling thread: starting threads would cost more.
 PARALLEL_POINTS = 32768
 
+# Kinds of functions, see `outline`.
+COLD, WIDE = "__attribute__((cold))", "WEFT_WIDE"
+
 
 @dataclass(frozen=True, slots=True)
 class Outlined:
@@ -29,10 +32,11 @@ class Outlined:
     flags: tuple[str, ...]
 
 
-def outline(kernel: Kernel, flags: Sequence[str], emit: Callable[[], None], *, cold: bool = False) -> Outlined:
+def outline(kernel: Kernel, flags: Sequence[str], emit: Callable[[], None], kind: str = "") -> Outlined:
     """Write a function of `begin` and `end`. What it notes in `flags` (int32, declared in it) is joined in `env`.
 
-    A `cold` one hardly ever runs: the compiler makes it small and does not spend time on it.
+    A COLD one hardly ever runs: the compiler makes it small and does not spend time on it. A WIDE one has the widest
+    vectors there are.
     """
     number, kernel.bodies = kernel.bodies, kernel.bodies + 1
     env_type, name = f"struct {kernel.symbol}_env_{number}", f"{kernel.symbol}_body_{number}"
@@ -51,7 +55,7 @@ def outline(kernel: Kernel, flags: Sequence[str], emit: Callable[[], None], *, c
     kernel.variables, kernel.parallel = visible, parallel
     visible.update(inside)
     text = _function(env_type, name, captured, flags, body.text)
-    kernel.outlined.append(text.replace("WEFT_OPAQUE ", "WEFT_OPAQUE __attribute__((cold)) ", 1) if cold else text)
+    kernel.outlined.append(text.replace("WEFT_OPAQUE ", f"WEFT_OPAQUE {kind} ", 1) if kind else text)
     return Outlined(env_type, name, tuple(name for name, _ in captured), tuple(flags))
 
 

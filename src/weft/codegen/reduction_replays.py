@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from weft.codegen.checks import check
 from weft.codegen.fp_flags import clear_flags
 from weft.codegen.kernel import Watch
-from weft.codegen.outlining import emit_environment, outline
+from weft.codegen.outlining import COLD, emit_environment, outline
 from weft.codegen.reduction_state import Reduction
 from weft.codegen.scalars import Operand
 
@@ -70,7 +70,7 @@ def _replay(reduction: Reduction, result: str) -> None:
         else:
             _combine_again(reduction, reduction.warnings.names[site], odd)
 
-    body = outline(kernel, [*names, odd], emit, cold=True)
+    body = outline(kernel, [*names, odd], emit, COLD)
     kernel.rewritten, kernel.unit_axes = outer
     emit_environment(kernel, body, "again")
     kernel.line(f"{body.name}(&again, 0, 0);")

@@ -14,10 +14,11 @@ import math
 from collections.abc import Callable
 from functools import partial
 
+from weft.analysis.cost import pays_wide
 from weft.codegen.expressions import emit_expr
 from weft.codegen.fp_flags import report
 from weft.codegen.kernel import Kernel, bare
-from weft.codegen.outlining import emit_outlined, outline
+from weft.codegen.outlining import WIDE, emit_outlined, outline
 from weft.codegen.reduction_lanes import block_length, emit_joined, emit_total, is_tree
 from weft.codegen.reduction_positions import emit_position
 from weft.codegen.reduction_replays import declare_raised, inspect, measured, pin
@@ -144,7 +145,7 @@ def _emit_threads(
     reduction: Reduction, count: str, emit: Callable[[], None], grain: str = "", raised: str = ""
 ) -> None:
     kernel, names = reduction.kernel, [*reduction.warnings.declared.values(), *([raised] if raised else [])]
-    body = outline(kernel, names, emit)
+    body = outline(kernel, names, emit, WIDE if pays_wide([reduction.node]) else "")
     number = kernel.bind(count, "int64_t", "count")
     emit_outlined(kernel, body, number, kernel.bind(reduction.points, "double", "points"), grain)
     for name in names:

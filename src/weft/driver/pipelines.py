@@ -27,6 +27,7 @@ from weft.passes.schedule_maps import ScheduleMaps
 from weft.passes.simplify import Simplify
 from weft.passes.split_maps import SplitMaps
 from weft.passes.stack_arrays import StackArrays
+from weft.passes.strip_loops import StripLoops
 from weft.passes.structure_continues import StructureContinues
 from weft.passes.sums_outward import SumsOutward
 from weft.passes.unify_carries import UnifyCarries
@@ -67,6 +68,7 @@ def _cpu_passes() -> tuple[Pass, ...]:
         Simplify(),
         ReportWishes(),
         FlattenMaps(),
+        StripLoops(),  # of maps as flat as they get
         ScheduleMaps(),
     )
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 from weft.analysis.effects import effects_of
-from weft.analysis.memory import Memory
+from weft.analysis.memory import Memory, made_in_loops
 from weft.ir.exprs import Value, values_in
 from weft.ir.nodes import (
     Alloc,
@@ -34,7 +34,7 @@ from weft.ir.nodes import (
 )  # fmt: skip
 from weft.ir.traverse import all_nodes, site_left_through
 from weft.passes.base import Bench, Session, rewrite_nodes, rewrite_regions
-from weft.passes.open_sites import OpenSite, Writes, open_site, sites_above
+from weft.passes.open_sites import OpenSite, Writes, open_site, sites_above, writes_of
 from weft.support.abi import NOT_COMPILED
 
 
@@ -47,7 +47,7 @@ class GatherGuards:
     def run(self, program: Program, session: Session) -> Program:
         """The program with its guards gathered."""
         bench = Bench(self.name, program, session)
-        writes = Writes(bench.legality.memory)
+        writes = writes_of(program, bench.legality.memory)
         return _drop_sites(rewrite_regions(bench, lambda region, _: _gather(region, bench, writes)), writes.memory)
 
 
@@ -60,7 +60,8 @@ def _drop_sites(program: Program, memory: Memory) -> Program:
     named = {site_left_through(node) for node in all_nodes(program.body)}
     above = sites_above(program.body)
     operations = (node for node in all_nodes(program.body) if isinstance(node, Elementwise))
-    named |= {above[node.id] for node in operations if memory.may_read_elsewhere(node)}
+    made = made_in_loops(program.body)
+    named |= {above[node.id] for node in operations if memory.may_read_elsewhere(node, made)}
 
     def rule(node: Node) -> tuple[Node, ...] | None:
         return () if isinstance(node, Site) and node.number not in named and open_site(node).shown else None

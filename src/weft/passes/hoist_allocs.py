@@ -31,7 +31,7 @@ from weft.ir.nodes import Alloc, Branch, Container, Loop, Map, Node, Program, Re
 from weft.ir.substitution import Substitution
 from weft.ir.traverse import bound_extents, touched_containers, values_defined_in
 from weft.passes.base import Bench, Session
-from weft.passes.open_sites import Around, OpenSite, Writes, allocate_outside, open_site
+from weft.passes.open_sites import Around, OpenSite, allocate_outside, open_site, writes_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class _Walk:
     def __init__(self, bench: Bench) -> None:
         self.bench = bench
         self.memory = bench.legality.memory
-        self.writes = Writes(self.memory)
+        self.writes = writes_of(bench.program, self.memory)
         uses = container_uses(bench.program)
         self.private = frozenset(
             name

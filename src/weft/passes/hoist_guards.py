@@ -48,7 +48,7 @@ from weft.ir.nodes import (
 )  # fmt: skip
 from weft.ir.traverse import all_nodes, bound_extents, inner_regions, values_defined_in
 from weft.passes.base import Bench, Session
-from weft.passes.open_sites import OpenSite, Writes, open_site
+from weft.passes.open_sites import OpenSite, open_site, writes_of
 from weft.passes.propagate_values import PropagateValues
 from weft.support.abi import NOT_COMPILED
 
@@ -76,7 +76,7 @@ class _Walk:
     def __init__(self, bench: Bench) -> None:
         self.bench = bench
         self.memory = bench.legality.memory
-        self.writes = Writes(self.memory)
+        self.writes = writes_of(bench.program, self.memory)
         self.unclips = False  # a guard in front of a loop says that slices in it are not clipped
 
     def region(self, region: Region, facts: Facts, site: OpenSite | None) -> Region:

@@ -21,6 +21,7 @@ from weft.ir.nodes import (
     Guard,
     Let,
     Loop,
+    Map,
     Node,
     NumpyCall,
     Program,
@@ -220,3 +221,28 @@ def invariant_branch(loop: Loop, body: tuple[Node, ...]) -> Branch | None:
 def is_less(left: Index, right: Index) -> Op:
     """`left < right`."""
     return op("less", (left, right), NP_BOOL)
+
+
+def nest_with_outermost(made: Map, number: int) -> Loop:
+    """The nest of loops with one parameter of the map outermost and the turns innermost."""
+    nodes = made.body.nodes
+    order = (*(n for n in range(len(made.params)) if n != number), number)
+    for place in order:
+        nodes = (_loop(made.params[place], made.ranges[place], nodes, made),)
+    outermost = nodes[0]
+    assert isinstance(outermost, Loop)
+    return outermost
+
+
+def _loop(param: Value, bounds: tuple[Index, Index], nodes: tuple[Node, ...], made: Map) -> Loop:
+    region = Region((*nodes, Continue(())))
+    return Loop(
+        var=param,
+        start=bounds[0],
+        stop=bounds[1],
+        step=const_index(1),
+        carries=(),
+        body=region,
+        id=made.id,
+        span=made.span,
+    )

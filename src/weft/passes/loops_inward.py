@@ -18,16 +18,13 @@ from typing import ClassVar
 
 from weft.analysis.facts import Facts
 from weft.analysis.uses import container_uses, written_by
-from weft.ir.exprs import Index, Value, const_index
 from weft.ir.nodes import Branch, Carry, Continue, Loop, Map, Node, Program, Region, View
 from weft.ir.traverse import all_nodes, allocated_by
 from weft.passes.base import Bench, Session, rewrite_regions
 from weft.passes.interchange_maps import unit_votes
-from weft.passes.loop_bodies import has_loops, is_less, named_sites, only_if
+from weft.passes.loop_bodies import has_loops, is_less, named_sites, nest_with_outermost, only_if
 from weft.passes.pointwise import Held, NotPointwiseError, Point, domain_of
 from weft.passes.wording import why_serial
-
-_ONE = const_index(1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +70,7 @@ def _inward(loop: Loop, facts: Facts, bench: Bench, named: frozenset[int]) -> li
     if along <= across:
         return None
     for number, param in enumerate(made.params):
-        reason = why_serial(_outermost(made, number), facts, bench.legality, named)
+        reason = why_serial(nest_with_outermost(made, number), facts, bench.legality, named)
         if reason is not None:
             bench.note(
                 f"the loop over {loop.var.name} stays around the map over {param.name}: {reason}", loop, done=False
@@ -131,24 +128,6 @@ def _is_invariant(loop: Loop, inner: Map, bench: Bench) -> bool:
     """Whether the points of the map are the same in all turns."""
     own = bench.defines(loop)
     return not any((start.values | stop.values) & own for start, stop in inner.ranges)
-
-
-def _outermost(made: Map, number: int) -> Loop:
-    """The nest of loops with one parameter of the map outermost and the turns innermost."""
-    nodes = made.body.nodes
-    order = (*(n for n in range(len(made.params)) if n != number), number)
-    for place in order:
-        nodes = (_loop(made.params[place], made.ranges[place], nodes, made),)
-    outermost = nodes[0]
-    assert isinstance(outermost, Loop)
-    return outermost
-
-
-def _loop(param: Value, bounds: tuple[Index, Index], nodes: tuple[Node, ...], made: Map) -> Loop:
-    region = Region((*nodes, Continue(())))
-    return Loop(
-        var=param, start=bounds[0], stop=bounds[1], step=_ONE, carries=(), body=region, id=made.id, span=made.span
-    )
 
 
 def _checked(node: Map, facts: Facts, bench: Bench) -> list[Node]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from weft.analysis.memory import Memory
+from weft.analysis.memory import Memory, made_in_loops
 from weft.analysis.uses import written_by
 from weft.ir.exprs import Value
-from weft.ir.nodes import Alloc, Container, Elementwise, Node, Region, Site
+from weft.ir.nodes import Alloc, Container, Elementwise, Node, Program, Region, Site
 from weft.ir.traverse import bundle_views, inner_regions, leaving_bundles
 
 
@@ -60,17 +60,24 @@ def sites_above(region: Region, site: int = -1) -> dict[int, int]:
     return sites
 
 
+def writes_of(program: Program, memory: Memory) -> Writes:
+    """What the nodes of a program write."""
+    return Writes(memory, made_in_loops(program.body))
+
+
 @dataclass(frozen=True, slots=True)
 class Writes:
-    """What nodes write, each looked at once."""
+    """What nodes write, each looked at once. `apart`: pairs of containers that share no memory."""
 
     memory: Memory
+    apart: frozenset[frozenset[str]]
     _known: dict[int, tuple[Node, frozenset[str]]] = field(default_factory=dict[int, tuple[Node, frozenset[str]]])
 
     def close(self, node: Node, site: OpenSite) -> bool:
         """Whether a node writes what Python would see at a site."""
         return any(
-            self.memory.is_observable(name) or any(self.memory.may_overlap(name, other) for other in site.shown)
+            self.memory.is_observable(name)
+            or any(self.memory.may_overlap(name, other, self.apart) for other in site.shown)
             for name in self.of(node)
         )
 

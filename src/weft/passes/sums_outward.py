@@ -47,7 +47,7 @@ from weft.ir.substitution import Substitution, with_fresh_values
 from weft.ir.traverse import all_nodes, values_defined_in, values_used_in
 from weft.passes.base import Bench, Session
 from weft.passes.interchange_maps import jumps
-from weft.passes.open_sites import Around, OpenSite, Writes, allocate_outside, open_site
+from weft.passes.open_sites import Around, OpenSite, allocate_outside, open_site, writes_of
 from weft.support.spans import Span
 
 
@@ -72,7 +72,7 @@ class SumsOutward:
 class _Walk:
     def __init__(self, bench: Bench) -> None:
         self.bench = bench
-        self.writes = Writes(bench.legality.memory)
+        self.writes = writes_of(bench.program, bench.legality.memory)
         self.around: list[Around] = []
 
     def region(self, region: Region, site: OpenSite | None) -> Region:

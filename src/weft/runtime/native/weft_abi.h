@@ -74,5 +74,12 @@ struct weft_ctx {
 #define WEFT_OPAQUE __attribute__((noinline))
 #endif
 
+/* A function with much arithmetic for each access: the widest vectors there are, which for others do not pay. */
+#if defined(__GNUC__) && !defined(__clang__) && defined(__AVX512F__)
+#define WEFT_WIDE __attribute__((target("prefer-vector-width=512")))
+#else
+#define WEFT_WIDE
+#endif
+
 static inline int32_t weft_poll(weft_ctx *ctx) { return --ctx->fuel < 0 && ctx->poll(ctx); }
 #endif

@@ -1,0 +1,206 @@
+"""A loop over one map runs strip by strip: all its turns on a part of the points that stays in the nearest cache.
+
+before:  for t in 0:n { map (p) in [0:m] { x = X[p]; y = select(x < 4, x * x, x); write X[p] = y }; continue }
+after:   map (s) in [0:strips] { low, high = s * length, min(m, s * length + length)
+             for t in 0:n { map (p) in [low:high] { ...; write mask[p - low] = x < 4 }
+                            reduce logical_or any = mask; if not any { break }; continue } }
+
+Legal where a point meets only itself in other turns: with each parameter of the map as the outermost loop, the legality
+core finds its iterations independent. Then strips may run in any order, and at once: threads start once for all turns.
+Worth it where most of what a point touches is the same in all turns.
+
+Where every write either changes its element or leaves it as it is, as one condition of the point says, and a turn is
+computed from the arrays alone, a turn that changes nothing is followed by turns that change nothing: the strip is
+done.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import ClassVar, Final
+
+from weft.analysis.facts import Facts
+from weft.ir.dtypes import NP_BOOL, PY_INT, DType
+from weft.ir.exprs import Expr, Index, Op, Value, const, const_index, index, op
+from weft.ir.nodes import (
+    Alloc,
+    Axis,
+    Branch,
+    Break,
+    Continue,
+    Let,
+    Loop,
+    Map,
+    Memlet,
+    Node,
+    Program,
+    Reduce,
+    Region,
+    Storage,
+    Tasklet,
+    View,
+    Yield,
+    full_view,
+)  # fmt: skip
+from weft.ir.traverse import values_used_in
+from weft.passes.base import Bench, Session, rewrite_regions
+from weft.passes.loop_bodies import has_loops, named_sites, nest_with_outermost
+from weft.passes.tasklets import is_plain
+from weft.passes.wording import why_serial
+
+_LONGEST: Final = 512  # points of a strip: the arrays of a turn fit into the nearest cache
+_SHORTEST: Final = 64  # and of one that is watched: the sooner it is done
+_PARTS: Final = 8  # that a short line is cut into, for threads
+
+
+@dataclass(frozen=True, slots=True)
+class StripLoops:
+    """Turn loops over maps into maps over loops over strips."""
+
+    name: ClassVar[str] = "strip-loops"
+
+    def run(self, program: Program, session: Session) -> Program:
+        """The program with these loops in strips."""
+        if not has_loops(program):
+            return program
+        bench = Bench(self.name, program, session)
+        named = named_sites(program)
+        return rewrite_regions(bench, lambda region, facts: _region(region, facts, bench, named))
+
+
+def _region(region: Region, facts: Facts, bench: Bench, named: frozenset[int]) -> Region:
+    nodes: list[Node] = []
+    changed = False
+    for node in region.nodes:
+        made = _strips(node, facts, bench, named) if isinstance(node, Loop) else None
+        changed |= made is not None
+        nodes += [node] if made is None else made
+        facts = facts.after(node)
+    return Region(tuple(nodes)) if changed else region
+
+
+def _strips(loop: Loop, facts: Facts, bench: Bench, named: frozenset[int]) -> list[Node] | None:
+    match loop.body.nodes:
+        case (Map() as points, Continue()) if points.params and is_plain(points) and not loop.carries:
+            pass
+        case _:
+            return None
+    if any(loop.var in bound.values for bounds in points.ranges for bound in bounds) or not _stays(loop, points):
+        return None
+    turns = replace(loop, body=Region((*points.body.nodes, Continue())))
+    at_points = replace(points, body=Region((turns,)))
+    for number in range(len(points.params)):
+        reason = why_serial(nest_with_outermost(at_points, number), facts, bench.legality, named)
+        if reason is not None:
+            text = f"the loop over {loop.var.name} is not cut into strips: {reason}"
+            bench.note(text, loop, done=False)
+            return None
+    bench.note(f"the loop over {loop.var.name} runs strip by strip", loop, done=True)
+    return _in_strips(loop, points, bench)
+
+
+def _stays(loop: Loop, points: Map) -> bool:
+    """Whether most of what a point touches is its own and the same in all turns: a near cache is good for that."""
+    tasklets = [node for node in points.body.nodes if isinstance(node, Tasklet)]
+    memlets = [memlet for each in tasklets for memlet in (*(m for _, m in each.reads), *(m for m, _ in each.writes))]
+    moved = sum(any(loop.var in at.values for at in memlet.index) for memlet in memlets)
+    return 2 * moved < len(memlets) and not any(memlet.conflict for memlet in memlets)
+
+
+def _in_strips(loop: Loop, points: Map, bench: Bench) -> list[Node]:
+    *outer, param = points.params
+    *boxes, (start, stop) = points.ranges
+    length, strips, strip = (bench.value(name, PY_INT) for name in ("length", "strips", "strip"))
+    first, end = (bench.value(name, PY_INT) for name in ("first", "end"))
+    changes = _condition_of_changes(loop, points)
+    part = _larger(const_index(_SHORTEST), _quotient(stop - start + _PARTS - 1, const_index(_PARTS)))
+    chosen = _smaller(const_index(_LONGEST), part) if changes is None else const_index(_SHORTEST)
+    number = _quotient(stop - start + index(length) - 1, index(length))
+    sizes = Tasklet(
+        lets=(Let(length, chosen), Let(strips, _larger(const_index(0), number))),
+        id=bench.number(),
+        span=loop.span,
+    )
+    low = start + index(length) * index(strip)
+    bounds = Tasklet(
+        lets=(Let(first, low), Let(end, _smaller(stop, low + index(length)))), id=bench.number(), span=loop.span
+    )
+    inner = replace(points, params=(param,), ranges=((index(first), index(end)),))
+    allocs, turn = ([], [inner]) if changes is None else _watched(loop, inner, changes, bench)
+    turns = replace(loop, body=Region((*turn, Continue())))
+    made = replace(
+        points,
+        params=(*outer, strip),
+        ranges=(*boxes, (const_index(0), index(strips))),
+        body=Region((bounds, *allocs, turns)),
+        warn=-1,
+        id=bench.number(),
+    )
+    return [sizes, made]
+
+
+def _quotient(left: Index, right: Index) -> Expr:
+    return op("floor_divide", (left, right), PY_INT)
+
+
+def _smaller(left: Expr, right: Expr) -> Expr:
+    return op("minimum", (left, right), PY_INT)
+
+
+def _larger(left: Expr, right: Expr) -> Expr:
+    return op("maximum", (left, right), PY_INT)
+
+
+# ---- strips in which nothing changes any more -----------------------------------------------------------------------
+
+
+def _watched(loop: Loop, part: Map, changes: Value, bench: Bench) -> tuple[list[Node], list[Node]]:
+    """What is to be allocated in front of the turns of a strip, and a turn that is the last if nothing changes."""
+    first, end = part.ranges[0]
+    bench.note(f"the loop over {loop.var.name} ends where nothing changes any more", loop, done=True)
+    mask = bench.container("changes", DType.BOOL, (const_index(_SHORTEST),), Storage.STACK)
+    any_ = bench.container("any", DType.BOOL, (), Storage.STACK)
+    allocs: list[Node] = [Alloc(container=x.name, site=-1, id=bench.number(), span=loop.span) for x in (mask, any_)]
+    here = Memlet(mask.name, (index(part.params[0]) - first,))
+    note = Tasklet(writes=((here, changes),), id=bench.number(), span=loop.span)
+    written = View(mask.name, (end - first,), (Axis(const_index(0), ((0, const_index(1)),)),))
+    joined = Reduce(
+        op="logical_or",
+        output=full_view(any_),
+        input=written,
+        axes=(0,),
+        initial=const(False, NP_BOOL),
+        id=bench.number(),
+        span=loop.span,
+    )
+    found = bench.value("any", NP_BOOL)
+    look = Tasklet(reads=((found, Memlet(any_.name, ())),), id=bench.number(), span=loop.span)
+    leave = Branch(
+        condition=op("logical_not", (found,), NP_BOOL),
+        then=Region((Break(),)),
+        orelse=Region((Yield(),)),
+        id=bench.number(),
+        span=loop.span,
+    )
+    return allocs, [replace(part, body=Region((*part.body.nodes, note))), joined, look, leave]
+
+
+def _condition_of_changes(loop: Loop, points: Map) -> Value | None:
+    """The one condition under which a point changes anything at all, if what it does is the same in every turn."""
+    tasklets = [node for node in points.body.nodes if isinstance(node, Tasklet)]
+    found = {condition for tasklet in tasklets for condition in _conditions(tasklet)}
+    condition = found.pop() if len(found) == 1 else None
+    same = loop.var not in values_used_in(points.body)
+    return condition if same and isinstance(condition, Value) else None
+
+
+def _conditions(tasklet: Tasklet) -> Iterator[Expr | None]:
+    """For every write, the condition without which it writes what it has read there."""
+    reads, lets = dict(tasklet.reads), {let.value: let.expr for let in tasklet.lets}
+    for memlet, expr in tasklet.writes:
+        match lets.get(expr, expr) if isinstance(expr, Value) else expr:
+            case Op(name="select", args=(condition, _, Value() as old)) if reads.get(old) == memlet:
+                yield condition
+            case _:
+                yield None
