@@ -195,12 +195,12 @@ def test_layers(shape: tuple[int, ...], dtype: str) -> None:
         same(layers, abs(x)[::-1, :, ::-1], w.T, b)
 
 
-@pytest.mark.parametrize("place", [0, 7, 255, 256, 599])
-@pytest.mark.parametrize("width", [3, 17, 300])
+@pytest.mark.parametrize("place", [0, 255, 256, 599])
+@pytest.mark.parametrize("shape", [(3, 200, 1), (3, 200, 3), (3, 35, 17), (2, 300), (35, 17), (200, 3), (60000, 3)])
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, -1.0, 1e308, 0.0])
-def test_warnings_of_what_is_overwritten(place: int, width: int, value: float) -> None:
+def test_warnings_of_what_is_overwritten(place: int, shape: tuple[int, ...], value: float) -> None:
     rng = np.random.default_rng(2)
-    x = rng.uniform(1.0, 2.0, (3, 600 // width, width))
+    x, width = rng.uniform(1.0, 2.0, shape), shape[-1]
     w, b = np.eye(width), rng.uniform(0.5, 0.9, width)
     flat = x.reshape(-1)
     flat[place % flat.size] = value
@@ -209,6 +209,28 @@ def test_warnings_of_what_is_overwritten(place: int, width: int, value: float) -
     b[place % width] = 0.0
     same(scaled, x, w, b)
     same(layers, x, w, b)
+
+
+def overwrite(a: Any, b: Any) -> None:
+    a[:] = np.sqrt(a * 2.0 - b) / a
+
+
+@pytest.mark.parametrize("shape", [(5, 9000), (7, 5001), (401, 101), (40000, 1), (2, 3, 7000), (30, 40, 50)])
+def test_rows_in_parts(shape: tuple[int, ...]) -> None:
+    rng = np.random.default_rng(6)
+    compiled = weft.program(overwrite, threads=3)
+    for bad in (None, 0.0, -1.0, np.nan, 1e308):
+        a, b = rng.uniform(1.0, 2.0, shape), rng.uniform(0.0, 1.0, shape[-1])
+        if bad is not None:
+            a.reshape(-1)[rng.integers(a.size)] = bad
+        mine, messages = a.copy(), []
+        for run, given in ((overwrite, a), (compiled, mine)):
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                run(given, b)
+            messages.append({str(w.message) for w in caught})
+        np.testing.assert_array_equal(mine, a)
+        assert messages[0] == messages[1]
 
 
 def test_a_view_that_is_kept_sees_what_was_there() -> None:

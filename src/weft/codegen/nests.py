@@ -82,22 +82,32 @@ def _is_split_in_rows(kernel: Kernel, node: Map) -> bool:
 
 
 def _part(kernel: Kernel, node: Map, stack: ExitStack) -> list[Span]:
-    """The loops of a part: over the first parameter, or over rows of the second, the first and last of them cut."""
+    """The loops of a part: over the first parameter, or over rows of the second, the first and last of them cut.
+
+    Whole rows come together where the loops inside want two parameters.
+    """
     first, *rest = _spans(kernel, node)
     if not _is_split_in_rows(kernel, node):
         return [Span(first.name, _plus(first.low, "begin"), _plus(first.low, "end")), *rest]
     second = rest[0]
+    together = len(node.params) < 1 + innermost_loops(kernel)
     claim = kernel.names.claim
     cut, to, left = claim("cut"), claim("to"), claim("left")
+    row, rows = (claim("row"), claim("rows")) if together else (first.name, "1")
     start, stop = node.ranges[1]
     width = kernel.bind(index_text(kernel, stop - start), "int64_t", "width")
-    kernel.line(f"int64_t {first.name} = {_plus(first.low, f'({width} > 0 ? begin / {width} : 0)')};")
+    kernel.line(f"int64_t {row} = {_plus(first.low, f'({width} > 0 ? begin / {width} : 0)')};")
     kernel.line(f"int64_t {kernel.declare(cut, 'int64_t')} = {width} > 0 ? begin % {width} : 0;")
-    head = f"for (int64_t {left} = end - begin; {left} > 0; ++{first.name}, {cut} = 0)"
+    if together:
+        kernel.line(f"int64_t {kernel.declare(rows, 'int64_t')} = 1;")
+    head = f"for (int64_t {left} = end - begin; {left} > 0; {row} += {rows}, {cut} = 0)"
     stack.enter_context(kernel.block(head))
+    if together:
+        kernel.line(f"{rows} = {cut} == 0 && {left} > {width} ? {left} / {width} : 1;")
     kernel.line(f"const int64_t {kernel.declare(to, 'int64_t')} = {width} - {cut} < {left} ? {width} : {cut} + {left};")
-    kernel.line(f"{left} -= {to} - {cut};")
-    return [Span(second.name, _plus(second.low, cut), _plus(second.low, to)), *rest[1:]]
+    kernel.line(f"{left} -= ({to} - {cut}) * {rows};")
+    row_by_row = [Span(first.name, row, f"{row} + {rows}")] if together else []
+    return [*row_by_row, Span(second.name, _plus(second.low, cut), _plus(second.low, to)), *rest[1:]]
 
 
 def _plus(low: str, offset: str) -> str:
