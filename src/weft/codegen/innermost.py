@@ -23,7 +23,7 @@ from weft.codegen.kernel import Flags, Kernel, Scope, words
 from weft.codegen.outlining import emit_environment
 from weft.codegen.replays import Saved
 from weft.codegen.spans import Span
-from weft.ir.nodes import Map, Memlet, Tasklet
+from weft.ir.nodes import Map, Memlet, Schedule, Tasklet
 
 # Points of a strip whose old contents are kept, and the bytes they may take.
 _STRIP = 256
@@ -94,7 +94,7 @@ def _emit_loop(kernel: Kernel, node: Map, span: Span, before: Callable[[], None]
             before()
         kernel.emit_region(kernel, node.body, Scope())
         kernel.map_depth -= 1
-    if kernel.rewritten is None:
+    if kernel.rewritten is None and node.schedule is not Schedule.RARE:
         flags = kernel.flags
         noted = [flags.suspect, *flags.sites.values()] if flags is not None else []
         used = words(body.text)

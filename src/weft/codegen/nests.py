@@ -17,7 +17,7 @@ from weft.codegen.expressions import index_text
 from weft.codegen.fp_flags import WatchedNest, emit_watched, is_plain
 from weft.codegen.innermost import emit_innermost, innermost_loops
 from weft.codegen.kernel import Kernel, Scope, bare
-from weft.codegen.outlining import WIDE, emit_outlined, outline
+from weft.codegen.outlining import COLD, WIDE, emit_outlined, outline
 from weft.codegen.spans import Span
 from weft.codegen.work import work_text
 from weft.ir.exprs import const_index, index
@@ -41,7 +41,7 @@ def emit_map(kernel: Kernel, node: Map) -> None:
     """The loops of a map, parallel where its schedule says so and it is large enough."""
     kernel.writer.comment(node.span)
     with kernel.block():
-        if node.schedule is Schedule.PARALLEL and node.params and not kernel.parallel:
+        if node.schedule in (Schedule.PARALLEL, Schedule.RARE) and node.params and not kernel.parallel:
             _emit_parallel(kernel, node)
         else:
             emit_watched(kernel, node, lambda: _emit_loops(kernel, node))
@@ -114,10 +114,16 @@ def _plus(low: str, offset: str) -> str:
     return offset if low == "0" else f"{low} + {offset}"
 
 
+def _kind(node: Map) -> str:
+    if node.schedule is Schedule.RARE:
+        return COLD
+    return WIDE if pays_wide(node.body.nodes) else ""
+
+
 def _emit_parallel(kernel: Kernel, node: Map) -> None:
     amount = work_text(kernel, node)
     watched = WatchedNest(kernel, node, lambda: _emit_loops(kernel, node, part=True))
-    body = outline(kernel, watched.variables, watched.first_run, WIDE if pays_wide(node.body.nodes) else "")
+    body = outline(kernel, watched.variables, watched.first_run, _kind(node))
     extents = [f"({index_text(kernel, stop - start)})" for start, stop in node.ranges[:2]]
     rows = _is_split_in_rows(kernel, node)
     count = kernel.bind(" * ".join(extents) if rows else bare(extents[0]), "int64_t", "count")

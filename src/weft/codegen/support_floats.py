@@ -29,13 +29,29 @@ static inline $T weft_halves_$S($T a, int halves)
     return whole == 0 ? root : power * root;
 }
 """,
+    # fmod, its zeros of either sign. Where the quotient is exact to the unit, so is the rest by a fused multiplication:
+    # all of it are multiples of the last place of b. The quotient may be one too large. The library is several times
+    # slower, and needed for the rest.
+    "rest": """
+static inline $T weft_rest_$S($T a, $T b)
+{
+#if defined(__FMA__) || defined(__aarch64__)
+    const $T size = __builtin_fabs$F(b);
+    if (__builtin_expect((__builtin_fabs$F(a) * $EPS < size) & (size <= $MAX), 1)) {
+        const $T rest = __builtin_fma$F(-__builtin_trunc$F(a / b), b, a);
+        return (rest < 0) & (a > 0) ? rest + size : (rest > 0) & (a < 0) ? rest - size : rest;
+    }
+#endif
+    return %fmod(a, b);
+}
+""",
     # NumPy's npy_divmod: the quotient is snapped to the integer that goes with the remainder.
     "floor_divide": """
 static inline $T weft_floor_divide_$S($T a, $T b)
 {
     if (b == 0)
         return a / b;
-    const $T rest = %fmod(a, b);
+    const $T rest = @rest(a, b);
     $T quotient = (a - rest) / b;
     if (rest != 0 && (b < 0) != (rest < 0))
         quotient -= 1.0$F;
@@ -48,7 +64,7 @@ static inline $T weft_floor_divide_$S($T a, $T b)
     "remainder": """
 static inline $T weft_remainder_$S($T a, $T b)
 {
-    const $T rest = %fmod(a, b);
+    const $T rest = @rest(a, b);
     if (b == 0)
         return rest;
     if (rest == 0)
@@ -144,7 +160,7 @@ PYTHON_FLOAT_FUNCTIONS: Final = {
     "python_floor_divide": """
 static inline $T weft_python_floor_divide_$S($T a, $T b)
 {
-    const $T rest = %fmod(a, b);
+    const $T rest = @rest(a, b);
     $T quotient = (a - rest) / b;
     if (rest != 0 && (b < 0) != (rest < 0))
         quotient -= 1.0;
@@ -157,7 +173,7 @@ static inline $T weft_python_floor_divide_$S($T a, $T b)
     "python_remainder": """
 static inline $T weft_python_remainder_$S($T a, $T b)
 {
-    const $T rest = %fmod(a, b);
+    const $T rest = @rest(a, b);
     if (rest == 0)
         return __builtin_copysign(0.0, b);
     return (b < 0) != (rest < 0) ? rest + b : rest;

@@ -127,6 +127,7 @@ __attribute__((cold, noinline)) static {type_} {symbol}({parameters}, int32_t *r
             "$S": tag(dtype), "$F": math_suffix(dtype), "$B": str(width),
             "$MIN": f"INT{width}_MIN", "$INF": f"INT{width}_MIN" if tag(dtype) in ("i32", "i64") else "0",
             "$MAX": "3.40282347e+38f" if math_suffix(dtype) else "1.7976931348623157e+308",
+            "$EPS": "0x1p-23f" if math_suffix(dtype) else "0x1p-52",
             # How BLAS takes a scalar factor: complex ones by address.
             "$SCALAR": "const void *" if dtype.kind == "c" else c_type(dtype),
             "$ONE": "&one" if dtype.kind == "c" else "one", "$ZERO": "&zero" if dtype.kind == "c" else "zero",

@@ -22,6 +22,7 @@ from weft.passes.interchange_maps import InterchangeMaps
 from weft.passes.loop_reductions import LoopReductions
 from weft.passes.loop_to_map import LoopToMap
 from weft.passes.loops_inward import LoopsInward
+from weft.passes.read_pieces import ReadPieces
 from weft.passes.report_wishes import ReportWishes
 from weft.passes.schedule_maps import ScheduleMaps
 from weft.passes.simplify import Simplify
@@ -57,6 +58,8 @@ def _cpu_passes() -> tuple[Pass, ...]:
         SplitMaps(),  # without its sum a map may be simple enough
         CollapseMaps(),
         Contractions(),  # sums outside of maps, as the passes before leave them
+        ReadPieces(),  # when readers are as large as they get
+        CollapseMaps(),  # of parts that are one point wide
         FuseMaps(),
         DenseRefs(),
         InterchangeMaps(),

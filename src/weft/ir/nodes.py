@@ -42,6 +42,7 @@ class Schedule(Enum):
     SEQUENTIAL = "sequential"
     SIMD = "simd"
     PARALLEL = "parallel"
+    RARE = "rare"  # in order, and so few that they are not worth much of the C compiler's time
 
 
 @dataclass(frozen=True, slots=True)

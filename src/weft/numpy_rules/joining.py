@@ -36,6 +36,8 @@ from weft.numpy_rules.values import Array, Operand, Tuple
 
 ZERO, ONE = const_index(0), const_index(1)
 
+_NEAR = 4  # the longest shift that is taken for that of a stencil
+
 
 def _arrays(build: Builder, operand: Operand) -> list[Array]:
     if isinstance(operand, Array):
@@ -148,11 +150,16 @@ def lower_roll(build: Builder, a: Operand, shift: Operand, axis: Given = None) -
 
 
 def _roll_axis(build: Builder, array: Array, axis: int, shift: Index) -> Array:
-    extent = array.shape[axis]
-    period = extent if build.proves_nonnegative(extent - 1) else _at_least_one(build, extent)
-    offset = build.let_index(op("remainder", (shift, period), PY_INT), "off", low=0)
+    extent, by = array.shape[axis], shift.constant
+    if by is not None and abs(by) <= _NEAR:  # as of a stencil: then the place of every element is known
+        build.guard_nonnegative(extent - 2 * abs(by), "np.roll: the axis is shorter than twice the shift")
+        offset = shift if by >= 0 else extent + by
+        rest = extent - offset
+    else:
+        period = extent if build.proves_nonnegative(extent - 1) else _at_least_one(build, extent)
+        offset = build.let_index(op("remainder", (shift, period), PY_INT), "off", low=0)
+        rest = build.let_index(op("maximum", (extent - offset, ZERO), PY_INT), "rest", low=0)
     target = new_array(build, array.shape, array.dtype, "roll", [array.view], copied_order)
-    rest = build.let_index(op("maximum", (extent - offset, ZERO), PY_INT), "rest", low=0)
     for source, place, length in ((ZERO, offset, rest), (rest, ZERO, extent - rest)):
         block = Array(narrow_axis(target.view, axis, place, length, ONE), array.dtype)
         initialise(build, block, Array(narrow_axis(array.view, axis, source, length, ONE), array.dtype))

@@ -10,7 +10,7 @@ typedef struct {
     call_frame *frame;
     call_state *state;
     const int32_t *word; /* the next to read */
-    int lends;           /* arrays only show the kernel's memory, read-only, for as long as a call of Python takes */
+    int lends;           /* arrays only show the kernel's memory, for as long as a call of Python takes */
     PyObject *shared;    /* objects that stand in several places, by number; NULL until there is one */
 } decoder;
 
@@ -155,7 +155,8 @@ static PyObject *decode_array(decoder *d, int fresh)
     const weft_array *a = &d->frame->out[d->word[0]].a;
     int dtype = d->word[1], ndim = d->word[2];
     d->word += 3;
-    if (d->lends) return (PyObject *)array_over(a->data, dtype, ndim, a->shape, a->strides, 0);
+    /* No function that is called writes to them, but many copy what is read-only. */
+    if (d->lends) return (PyObject *)array_over(a->data, dtype, ndim, a->shape, a->strides, NPY_WRITEABLE);
     if (!a->block) {
         PyErr_SetString(PyExc_SystemError, "a compiled kernel returned an array without memory");
         return NULL;
