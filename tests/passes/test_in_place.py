@@ -143,6 +143,18 @@ def test_a_ref_that_may_be_the_result() -> None:
     assert changed(InPlace(), before)[0] is before
 
 
+def test_an_operand_that_is_seen_in_other_ways() -> None:
+    refs = ("size %q.9: py_int in [0, 1000]", "array X: f8[%q.9] ref S may alias (T)")
+    bound = "for %i.40: py_int from 0 to %k.5 - 1 in 0:%k.5 carry (X = T[:]) {\ncontinue X[:]\n}"
+    step = ("alloc U site 0", point(20, "U[p]", "T[p]"))
+    before = graph(body(bound, *step, "return tuple(U[:], X[:])"), T, U, *refs)
+    assert changed(InPlace(), before)[0] is before
+    read = "%v.50: f8 = V[0]"
+    guard = 'guard greater_equal(1*%n.1, 1): b1 else site 0 "empty"'
+    before = graph(body(guard, read, *step, "return U[:]"), T, U, "array V: f8[%n.1] alias of T C")
+    assert changed(InPlace(), before)[0] is before
+
+
 # ---- against NumPy --------------------------------------------------------------------------------------------------
 
 
