@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from tests.analysis.nests import HEAD, NESTS, Nest, carried, known, loop_of
@@ -10,7 +12,7 @@ from weft.analysis.effects import effects_of
 from weft.analysis.facts import Constraint, Facts
 from weft.analysis.integer_sets import Solver
 from weft.ir.exprs import index
-from weft.ir.nodes import Map, Program
+from weft.ir.nodes import Loop, Map, Program, Region
 from weft.ir.parser import parse_program
 
 
@@ -85,6 +87,51 @@ def test_exchanged_buffers_stay_apart(order: str, apart: bool) -> None:
 def test_buffers_exchanged_by_the_loop_itself_meet_across_its_iterations() -> None:
     program, _, _ = swapping("Y[:], X[:]")
     assert {d.kind for d in carried(program)} == {Kind.FLOW, Kind.ANTI, Kind.OUTPUT}
+
+
+MADE = """\
+  for %t.20: py_int in 0:%k.1 carry (Z = A[:]) {
+    BEFORE
+    alloc N site 0
+    map (%i.21: py_int) in [1:%x.8] {
+      tasklet {
+        %v.22: f8 = Z[%i.21 - 1]
+        write N[%i.21] = %v.22
+      }
+    }
+    continue N[:]
+  }
+"""
+HEAD_OF_MADE = f"{HEAD}array Z: f8[%x.8] ref S may alias (A, N)\narray N: f8[%n.3] transient C\n"
+
+
+def making(before: str = "") -> tuple[Legality, Loop, Facts]:
+    body = MADE.replace("    BEFORE\n", before)
+    program = parse_program(f"{HEAD_OF_MADE}{{\n  site 0 f0@() {{}}\n{body}  return missing\n}}\n")
+    loop, facts = loop_of(program)
+    return Legality(program, Solver()), loop, facts
+
+
+def test_what_a_turn_allocates_is_apart_from_what_the_loop_carries() -> None:
+    legality, loop, facts = making()
+    alloc, points = loop.body.nodes[:2]
+    assert isinstance(points, Map)
+    inside = facts.inside(loop, legality.memory)[0]
+    assert legality.elsewhere(points, points, inside)  # nothing is known of N above its allocation
+    assert not legality.elsewhere(points, points, inside.after(alloc))
+    assert not legality.may_share("N", "Z")
+
+
+def test_that_holds_for_the_turn_alone() -> None:
+    _, loop, facts = making()
+    assert not facts.after(loop).apart
+
+
+def test_a_ref_of_an_inner_loop_is_not_told_from_what_was_allocated_outside() -> None:
+    legality, loop, facts = making()
+    inner = replace(loop, body=Region((loop.body.nodes[-1],)))
+    around = facts.after(loop.body.nodes[0])  # allocated in front of the loop
+    assert not around.inside(inner, legality.memory)[0].apart
 
 
 # ---- two maps -------------------------------------------------------------------------------------------------------

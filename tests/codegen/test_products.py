@@ -21,6 +21,13 @@ SHAPES = [
     (1, 7, 9),
     (9, 7, 1),
     (1, 30, 1),
+    (2, 2, 2),
+    (3, 3, 3),
+    (4, 4, 4),
+    (6, 5, 17),
+    (16, 16, 16),
+    (300, 4, 5),
+    (5, 8, 70),
     (20, 30, 40),
     (70, 1, 3),
     (0, 4, 3),
@@ -103,6 +110,16 @@ def test_a_matrix_times_its_own_transpose(dtype: DType, form: str) -> None:
             assert np.all(error <= tolerance(dtype, left.shape[1]) * scale), (rows, columns)
 
 
+@pytest.mark.parametrize("dtype", DTYPES[:4], ids=lambda dtype: dtype.text)
+def test_small_products_pass_on_what_is_not_finite(dtype: DType) -> None:
+    for m, k, n in [(2, 2, 2), (3, 3, 3), (4, 4, 4), (5, 6, 9)]:
+        a, b, c = sample(dtype, (m, k), 1), sample(dtype, (k, n), 2), np.empty((m, n), dtype.value)
+        a[0, 0], a[1, 1], b[-1, -1] = np.inf, np.nan, np.finfo(dtype.value).max
+        kernels()(a, b, c, number=DTYPES.index(dtype))
+        with np.errstate(all="ignore"):
+            np.testing.assert_allclose(c, a @ b, rtol=tolerance(dtype, k) * 8)
+
+
 def test_blas_is_there() -> None:
     assert blas(), "NumPy's wheel carries OpenBLAS; without it half of these tests say nothing"
 
@@ -113,6 +130,46 @@ def test_batches_are_loops_around() -> None:
     c = np.empty((4, 5, 6))
     kernel(a, b, c)
     np.testing.assert_allclose(c, a @ b)
+
+
+@pytest.mark.parametrize("dtype", [DType.FLOAT64, DType.COMPLEX64, DType.INT32], ids=lambda dtype: dtype.text)
+def test_batches_are_shared_out(dtype: DType) -> None:
+    build = Build(f"shared_{dtype.text}")
+    lhs, rhs = (build.array(name, dtype, 4, Layout.STRIDED) for name in "ab")
+    output = build.array("c", dtype, 4, Layout.STRIDED, written=True)
+    warn = build.warn()
+    kernel = load(build.program(MatMul(output=output, lhs=lhs, rhs=rhs, warn=warn), give(Pack(()))))
+    a, b = sample(dtype, (7, 9, 20, 24), 1), sample(dtype, (7, 9, 24, 20), 2)
+    for batch in [(7, 9), (1, 9), (7, 0), (1, 1)]:
+        left, right = a[: batch[0], : batch[1]], b[: batch[0], : batch[1]]
+        for threads in (1, 2):
+            c = np.empty((*batch, 20, 20), dtype.value)
+            outcome = kernel(left, right, c, threads=threads)
+            assert (outcome.chunks > 0) == (threads == 1 and batch == (7, 9))
+            assert outcome.warnings == {0: 0}
+            np.testing.assert_allclose(c, left @ right, rtol=1e-4, atol=1e-4)
+    if dtype.kind == "f":
+        a[6, 8, 3, 3] = b[6, 8, 3, 3] = np.finfo(dtype.value).max
+        assert all(kernel(a, b, np.empty((7, 9, 20, 20)), threads=threads).warnings == {0: 2} for threads in (1, 2))
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_wide_and_tall_products_of_complex_numbers_are_shared_out(threads: int) -> None:
+    dtype = DType.COMPLEX64
+    build = Build("wide")
+    lhs, rhs = (build.array(name, dtype, 2, Layout.STRIDED) for name in "ab")
+    output = build.array("c", dtype, 2, Layout.STRIDED, written=True)
+    kernel = load(build.program(MatMul(output=output, lhs=lhs, rhs=rhs, warn=build.warn()), give(Pack(()))))
+    for m, k, n in [(5, 7, 9003), (9003, 7, 5)]:
+        for form in ["C", "F", "back"]:
+            a, b, c = sample(dtype, (m, k), 1), sample(dtype, (k, n), 2), np.empty((m, n), dtype.value)
+            left, right = arranged(a, form), arranged(b, form)
+            outcome = kernel(left, right, c, threads=threads)
+            assert (outcome.chunks > 0) == (threads == 1)
+            assert outcome.warnings == {0: 0}
+            np.testing.assert_allclose(c, a @ b, rtol=1e-4, atol=1e-4)
+            left[-1, -1] = right[-1, -1] = 3e38
+            assert kernel(left, right, c, threads=threads).warnings[0] & 2
 
 
 def test_a_vector_is_a_matrix_with_an_added_axis() -> None:

@@ -32,7 +32,10 @@ from weft.ir.verifier import verify
 
 F8, F4, I8 = ScalarType(DType.FLOAT64), ScalarType(DType.FLOAT32), ScalarType(DType.INT64)
 LENGTHS = (0, 1, 7, 8, 9, 31, 32, 127, 128, 129, 511, 513, 1000, 5000, 100_000)
-SHAPES = {2: [(3, 5), (1, 300), (300, 2), (0, 4), (4, 0), (40, 1100)], 3: [(3, 4, 5), (2, 1, 150), (7, 60, 80)]}
+SHAPES = {
+    2: [(3, 5), (1, 300), (300, 2), (9, 17), (5, 64), (0, 4), (4, 0), (40, 1100)],
+    3: [(3, 4, 5), (2, 1, 150), (7, 60, 80)],
+}
 INITIAL = {"add": 0, "multiply": 1, "logical_and": True, "logical_or": False}
 PARALLEL, SEQUENTIAL = Schedule.PARALLEL, Schedule.SEQUENTIAL
 

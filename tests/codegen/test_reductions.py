@@ -16,7 +16,11 @@ from weft.ir.dtypes import DType, ScalarType
 from weft.ir.exprs import const, const_index
 from weft.ir.nodes import Axis, Layout, Pack, Program, Reduce, Scan, View
 
-SHAPES = {1: [(0,), (1,), (7,), (1000,)], 2: [(3, 5), (1, 300), (300, 2), (0, 4), (4, 0)], 3: [(3, 4, 5), (2, 1, 150)]}
+SHAPES = {
+    1: [(0,), (1,), (7,), (1000,)],
+    2: [(3, 5), (1, 300), (300, 2), (9, 17), (5, 64), (4, 70), (0, 4), (4, 0)],
+    3: [(3, 4, 5), (2, 1, 150)],
+}
 OPS = ("add", "multiply", "minimum", "maximum", "logical_and", "logical_or", "argmin", "argmax")
 LOGICAL = ("logical_and", "logical_or")
 

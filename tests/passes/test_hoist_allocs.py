@@ -64,14 +64,6 @@ STAYS = {
         "array T: f8[%i.10 + 1] transient C",
         "its size depends on the loop",
     ),
-    "shown": (
-        one_loop(
-            step(20, "T[:]", "A[:]") + "\n    site 2 f0@(0, 0, 1) {T: T[:]}\n"
-            '    guard less(1*%n.1, 9): b1 else site 2 "long"'
-        ),
-        "array T: f8[%n.1] transient C",
-        "it is seen from outside of the iteration",
-    ),
     "no site": (
         one_loop(USE).replace(SITE, ""),
         "array T: f8[%n.1] transient C",
@@ -96,6 +88,17 @@ def test_allocations_that_stay(text: str, array: str, reason: str) -> None:
     made, session = changed(HoistAllocs(), before)
     assert made is before
     assert words(session, done=False) == [f"T is allocated in every iteration: {reason}"]
+
+
+def test_what_leaves_the_program_is_seen_by_no_other_iteration() -> None:
+    shown_to_python = (
+        step(20, "T[:]", "A[:]") + "\n    site 2 f0@(0, 0, 1) {T: T[:], i: %i.10}\n"
+        '    guard less(1*%i.10, 2): b1 else site 2 "late"'
+    )
+    before = graph(one_loop(shown_to_python), "array T: f8[%n.1] transient C")
+    made, session = changed(HoistAllocs(), before)
+    assert_same_outcomes(before, made)
+    assert words(session, done=True) == ["T is allocated once, in front of the loop"]
 
 
 def test_what_a_loop_carries_is_allocated_in_it() -> None:

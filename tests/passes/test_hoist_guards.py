@@ -287,3 +287,18 @@ def test_slices_that_may_be_clipped_are_compared_in_the_loop() -> None:
     assert left_inside(made) == 1
     assert made is before
     assert any("checked in every iteration" in text for text in words(session, done=False))
+
+
+def nested(depth: int) -> str:
+    """Loops in loops, each with a site in front; innermost a guard that leaves them all and one that stays."""
+    text = '%a.9: f8 = B[0]\nguard less(%a.9, 5.0:f8): b1 else site {0} "data"\n'
+    text = text.format(depth) + f'guard less(%i.{10 + depth - 1}, %n.1): b1 else site {depth} "bounds"\ncontinue'
+    for level in reversed(range(depth)):
+        site = SITE.replace("site 0", f"site {level + 1}")
+        text = f"for %i.{10 + level}: py_int in 0:%k.5 {{\n{site}\n{text}\n}}" + ("\ncontinue" if level else "")
+    return f"{SITE}\n{text}\nreturn slot 0"
+
+
+def test_a_guard_that_stays_costs_no_second_look_at_the_loops_around_it() -> None:
+    questions = {depth: changed(HoistGuards(), graph(nested(depth)))[1].solver.work.questions for depth in (4, 8)}
+    assert questions[8] <= 3 * questions[4]

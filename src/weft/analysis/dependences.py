@@ -109,8 +109,11 @@ class Legality:
 
     def _is_seen(self, container: str, shown: frozenset[str]) -> bool:
         """Whether Python may see a container: in an argument, or in what it is shown."""
-        overlap, made = self.memory.may_overlap, self._made
-        return self.memory.is_observable(container) or any(overlap(container, other, made) for other in shown)
+        return self.memory.is_observable(container) or any(self.may_share(container, other) for other in shown)
+
+    def may_share(self, left: str, right: str) -> bool:
+        """Whether two containers may share memory where both are used, in one iteration of the loops around."""
+        return self.memory.may_overlap(left, right, self._made)
 
     def is_observable(self, container: str) -> bool:
         """Whether Python may see a container before the program returns."""

@@ -1,7 +1,7 @@
 """Who uses a container: how many nodes write and read it, and whether it is seen in other ways.
 
 in:   a program
-out:  `Uses` by container: writers, readers, escapes (bundles, refs, aliases)
+out:  `Uses` by container: writers, readers, escapes (bundles, refs, aliases), and which of these leave the program
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ class Uses:
     writers: int = 0
     readers: int = 0
     escapes: int = 0  # in what leaves the program, bound to a ref, under another shape
+    leaves: int = 0  # only the first of these
 
 
 def container_uses(program: Program) -> dict[str, Uses]:
@@ -42,8 +43,12 @@ def container_uses(program: Program) -> dict[str, Uses]:
             uses[name].writers += 1
         for name in read_by(node):
             uses[name].readers += 1
-        for name in _escaping(node):
+        for name in _leaving(node):
+            uses[name].leaves += 1
             uses[name].escapes += 1
+        for item in bound_items(node):
+            if isinstance(item, View) and item.container:
+                uses[item.container].escapes += 1
     return uses
 
 
@@ -76,7 +81,6 @@ def read_by(node: Node) -> Iterator[str]:
             return
 
 
-def _escaping(node: Node) -> Iterator[str]:
+def _leaving(node: Node) -> Iterator[str]:
     for bundle in leaving_bundles(node):
         yield from (view.container for view in bundle_views(bundle) if view.container)
-    yield from (item.container for item in bound_items(node) if isinstance(item, View) and item.container)

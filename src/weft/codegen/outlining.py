@@ -19,7 +19,7 @@ from weft.codegen.kernel import Kernel, words
 PARALLEL_POINTS = 32768
 
 # Kinds of functions, see `outline`.
-COLD, WIDE = "__attribute__((cold))", "WEFT_WIDE"
+COLD, WIDE = "__attribute__((cold)) ", "WEFT_WIDE "
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ def outline(kernel: Kernel, flags: Sequence[str], emit: Callable[[], None], kind
     kernel.variables, kernel.parallel = visible, parallel
     visible.update(inside)
     text = _function(env_type, name, captured, flags, body.text)
-    kernel.outlined.append(text.replace("WEFT_OPAQUE ", f"WEFT_OPAQUE {kind} ", 1) if kind else text)
+    kernel.outlined.append(text.replace("WEFT_OPAQUE ", f"WEFT_OPAQUE {kind}", 1) if kind else text)
     return Outlined(env_type, name, tuple(name for name, _ in captured), tuple(flags))
 
 

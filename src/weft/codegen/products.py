@@ -1,4 +1,11 @@
-"""Matrix products: one call of a support function per pair of matrices, batch axes as loops around it."""
+"""Matrix products: one call of a support function per pair of matrices, batch axes as loops around it.
+
+The pairs of a batch are shared out to threads where BLAS would use one for each:
+
+    static void f_body_0(void *raw, int64_t begin, int64_t end) { for (pair = begin; pair < end; ++pair) product(...); }
+    ...
+    ctx->parallel(ctx, f_body_0, &env, pairs, grain);
+"""
 
 from __future__ import annotations
 
@@ -8,13 +15,16 @@ from typing import Final
 from weft.analysis.memory import Memory
 from weft.codegen.access import element, view_strides
 from weft.codegen.expressions import index_text
-from weft.codegen.fp_flags import hardware_flags
+from weft.codegen.fp_flags import clear_flags, hardware_flags, raised_flags, report
 from weft.codegen.kernel import Kernel
+from weft.codegen.outlining import emit_outlined, outline
 from weft.codegen.scalars import Operand
 from weft.ir.dtypes import DType
 from weft.ir.exprs import Index, const_index
 from weft.ir.nodes import MatMul, View
 
+_ALONE: Final = 262144  # terms of a product up to which OpenBLAS uses no threads of its own
+_TERMS_A_POINT: Final = 8  # that take as long as a point of a map
 _BLAS_LETTERS: Final = {DType.FLOAT32: "s", DType.FLOAT64: "d", DType.COMPLEX64: "c", DType.COMPLEX128: "z"}
 
 
@@ -32,6 +42,9 @@ def emit_matmul(kernel: Kernel, node: MatMul) -> None:
             with kernel.block(f"if (__builtin_expect(!{finite}, 0))"), hardware_flags(kernel, node.warn, kinds):
                 _emit_product(kernel, node)
             return
+        if node.output.rank > 2 and not kernel.parallel and kernel.flags is None:
+            _emit_shared(kernel, node, kinds if node.warn >= 0 else "")
+            return
         with hardware_flags(kernel, node.warn, kinds):
             _emit_product(kernel, node)
 
@@ -48,7 +61,6 @@ def _is_number(kernel: Kernel, node: MatMul) -> bool:
 
 
 def _emit_product(kernel: Kernel, node: MatMul) -> None:
-    dtype = kernel.container(node.output.container).dtype
     with ExitStack() as stack:
         batch: list[Index] = []
         for extent in node.output.shape[:-2]:
@@ -56,13 +68,49 @@ def _emit_product(kernel: Kernel, node: MatMul) -> None:
             batch.append(point)
             head = f"for (int64_t {name} = 0; {name} < {index_text(kernel, extent)}; ++{name})"
             stack.enter_context(kernel.block(head))
-        rows, columns = (index_text(kernel, extent) for extent in node.output.shape[-2:])
-        inner = index_text(kernel, node.lhs.shape[-1])
-        matrices = [_matrix(kernel, view, tuple(batch)) for view in (node.lhs, node.rhs, node.output)]
-        function, libraries = _function(kernel, dtype)
-        kernel.line(f"{function}({libraries}{rows}, {columns}, {inner},")
-        for number, text in enumerate(matrices):
-            kernel.line(f"    {text}{');' if number == 2 else ','}")
+        _emit_pair(kernel, node, tuple(batch))
+
+
+def _emit_shared(kernel: Kernel, node: MatMul, kinds: str) -> None:
+    """All pairs of a batch, shared out to threads."""
+    extents = [f"({index_text(kernel, extent)})" for extent in node.output.shape[:-2]]
+    flags = [kernel.names.claim("fp")] if kinds else []
+
+    def emit() -> None:
+        if kinds:
+            clear_flags(kernel)
+        pair = kernel.names.claim("pair")
+        with kernel.block(f"for (int64_t {pair} = begin; {pair} < end; ++{pair})"):
+            batch: list[Index] = []
+            for axis, extent in enumerate(extents):
+                point, name = kernel.fresh("batch")
+                batch.append(point)
+                turns = " / ".join([pair, *extents[axis + 1 :]])
+                kernel.line(f"const int64_t {name} = {turns}{f' % {extent}' if axis else ''};")
+            _emit_pair(kernel, node, tuple(batch))
+        for flag in flags:
+            kernel.line(f"{flag} |= {raised_flags(kernel, kinds)};")
+
+    body = outline(kernel, flags, emit)
+    pairs = kernel.bind(" * ".join(extents), "int64_t", "pairs")
+    sizes = (*node.output.shape[-2:], node.lhs.shape[-1])
+    terms = kernel.bind(" * ".join(f"(double)({index_text(kernel, size)})" for size in sizes), "double", "terms")
+    points = f"{terms} <= {_ALONE} ? {terms} * (double){pairs} / {_TERMS_A_POINT} : 0"
+    emit_outlined(kernel, body, pairs, kernel.bind(points, "double", "points"))
+    for flag in flags:
+        report(kernel, f"env.{flag}", node.warn)
+
+
+def _emit_pair(kernel: Kernel, node: MatMul, batch: tuple[Index, ...]) -> None:
+    """The product of one pair of matrices."""
+    dtype = kernel.container(node.output.container).dtype
+    rows, columns = (index_text(kernel, extent) for extent in node.output.shape[-2:])
+    inner = index_text(kernel, node.lhs.shape[-1])
+    matrices = [_matrix(kernel, view, batch) for view in (node.lhs, node.rhs, node.output)]
+    function, libraries = _function(kernel, dtype)
+    kernel.line(f"{function}({libraries}{rows}, {columns}, {inner},")
+    for number, text in enumerate(matrices):
+        kernel.line(f"    {text}{');' if number == 2 else ','}")
 
 
 def _matrix(kernel: Kernel, view: View, batch: tuple[Index, ...]) -> str:
@@ -85,4 +133,4 @@ def _function(kernel: Kernel, dtype: DType) -> tuple[str, str]:
         start = len(kernel.libraries)
         kernel.libraries += wanted
     offset = f" + {start}" if start else ""
-    return kernel.support.need("product", dtype), f"ctx->library{offset}, "
+    return kernel.support.need("product", dtype), f"ctx, ctx->library{offset}, "

@@ -163,12 +163,13 @@ def _emit_leaves(reduction: Reduction, head: str, is_last: str, leaf: Callable[[
 
 def _lanes(reduction: Reduction) -> int:
     """How many there are. Where elements take long to compute, and in small types, no more than the narrow ones."""
-    if _operations(reduction) > _LONG:
+    if operations(reduction) > _LONG:
         return _NARROW
     return max(_NARROW, _LANE_BYTES // reduction.dtype.itemsize)
 
 
-def _operations(reduction: Reduction) -> int:
+def operations(reduction: Reduction) -> int:
+    """How much is computed per element."""
     lets = [let.expr for tasklet in reduction.source.body for let in tasklet.lets]
     return sum(_size(expr) for expr in (*lets, reduction.source.expr))
 

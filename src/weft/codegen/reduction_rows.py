@@ -19,6 +19,7 @@ from typing import Final
 from weft.codegen.c_types import c_type
 from weft.codegen.reduction_replays import audit, declare_raised, inspect, measured
 from weft.codegen.reduction_state import POSITIONS, Reduction, better
+from weft.codegen.reduction_strips import Strips, emit_strips
 
 _ROW_BYTES: Final = 16384  # long enough to read memory in order, short enough for the first cache
 
@@ -59,8 +60,12 @@ def emit_row(reduction: Reduction, fast: int, number: str, wanted: str) -> None:
         target, x = f"{row.totals}[{n}]", reduction.element()
         kernel.line(f"{target} = {reduction.combine(target, x)};")
 
-    with measured(reduction), reduction.loops(reduction.reduced):
-        _emit_over(reduction, row, combine)
+    def emit_sums() -> None:
+        with reduction.loops(reduction.reduced):
+            _emit_over(reduction, row, combine)
+
+    with measured(reduction):
+        emit_strips(reduction, Strips(fast, row.first, row.width, row.totals), emit_sums)
     _emit_inspection(reduction, row)
     _emit_over(reduction, row, lambda n: kernel.line(f"{reduction.output()} = {row.totals}[{n}];"))
 

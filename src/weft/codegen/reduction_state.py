@@ -78,6 +78,11 @@ class Reduction:
         extents = [self.extent(axis) for axis in (*self.kept, *self.reduced)]
         return f"(double){' * '.join(extents or ['1'])}"
 
+    @property
+    def elements_each(self) -> str:
+        """How many elements a result has, as a C expression."""
+        return f"(double){' * (double)'.join(self.extent(axis) for axis in self.reduced) or '1'}"
+
     # -- elements and results
 
     @property

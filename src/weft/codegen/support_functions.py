@@ -4,7 +4,7 @@ A template is C text in which
     $T $R $U      are the element type, its real part's type, its unsigned type
     $S $F $B      are the type's tag (f64), the literal and library suffix (f), the width in bits
     @name(        calls the support function of the same element type, @@name( that of the real part's type
-    %name(        calls a function of the C library in this precision
+    %name(        calls a function of the C library in this precision, &name( one that has no element type
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from weft.codegen.support_floats import FLOAT_FUNCTIONS, PYTHON_FLOAT_FUNCTIONS
 from weft.codegen.support_integers import BOOL_FUNCTIONS, INTEGER_FUNCTIONS
 from weft.codegen.support_machine import MACHINE_FUNCTIONS
 from weft.codegen.support_products import PRODUCT_FUNCTIONS
+from weft.codegen.support_tiles import COMPLEX_TILES, FLOAT_TILES
 from weft.ir.dtypes import DType
 from weft.support.errors import InternalError
 
@@ -28,10 +29,10 @@ _TEMPLATES: Mapping[str, Mapping[str, str]] = {
     "b": {**INTEGER_FUNCTIONS, **BOOL_FUNCTIONS},
     "i": INTEGER_FUNCTIONS,
     "u": INTEGER_FUNCTIONS,
-    "f": {**FLOAT_FUNCTIONS, **PYTHON_FLOAT_FUNCTIONS},
-    "c": {**COMPLEX_FUNCTIONS, **PYTHON_COMPLEX_FUNCTIONS},
+    "f": {**FLOAT_FUNCTIONS, **PYTHON_FLOAT_FUNCTIONS, **FLOAT_TILES},
+    "c": {**COMPLEX_FUNCTIONS, **PYTHON_COMPLEX_FUNCTIONS, **COMPLEX_TILES},
 }
-_CALL = re.compile(r"(@@|@|%)(\w+)\(")
+_CALL = re.compile(r"(@@|@|%|&)(\w+)\(")
 
 
 @dataclass(slots=True)
@@ -116,6 +117,8 @@ __attribute__((cold, noinline)) static {type_} {symbol}({parameters}, int32_t *r
 
         def call(match: re.Match[str]) -> str:
             kind, name = match.groups()
+            if kind == "&":
+                return self.machine(name) + "("
             if kind == "%":
                 return self.math(name, dtype if name in COMPLEX_NAMES.values() else real) + "("
             return self.need(name, real if kind == "@@" else dtype) + "("

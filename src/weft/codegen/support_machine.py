@@ -49,6 +49,21 @@ static inline int32_t weft_fp_flags(void)
     return (raised & 1 ? WEFT_FP_INVALID : 0) | (raised & 2 ? WEFT_FP_DIVIDE : 0) | (raised & 4 ? WEFT_FP_OVERFLOW : 0);
 }
 """,
+    "fp_raise": """
+static inline void weft_fp_raise(int32_t flags)
+{
+    const uint32_t invalid = (flags & WEFT_FP_INVALID) != 0, divide = (flags & WEFT_FP_DIVIDE) != 0;
+    const uint32_t overflow = (flags & WEFT_FP_OVERFLOW) != 0;
+#if defined(__x86_64__)
+    __builtin_ia32_ldmxcsr(__builtin_ia32_stmxcsr() | invalid | divide << 2 | overflow << 3);
+#elif defined(__aarch64__)
+    uint64_t fpsr;
+    __asm__ volatile("mrs %0, fpsr" : "=r"(fpsr));
+    __asm__ volatile("msr fpsr, %0" : : "r"(fpsr | invalid | divide << 1 | overflow << 2));
+#endif
+    __asm__ volatile("" ::: "memory");
+}
+""",
     # Bytes of an array, or -1 where they do not fit int64.
     "bytes": """
 static inline int64_t weft_bytes(int64_t itemsize, const int64_t *shape, int rank)

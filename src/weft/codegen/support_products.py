@@ -9,34 +9,41 @@ from __future__ import annotations
 
 from typing import Final
 
+from weft.codegen.support_tiles import TILE_FUNCTIONS
+
 PRODUCT_FUNCTIONS: Final = {
-    "dot": """
-static inline $T weft_dot_$S(int64_t k, const char *a, int64_t a1, const char *b, int64_t b0)
+    **TILE_FUNCTIONS,
+    # Numbers one after the other: where they are, or copied to some room.
+    "line": """
+__attribute__((noinline)) static const $T *weft_line_$S(int64_t count, const char *from, int64_t step, $T *room)
 {
-    $T total = 0;
+    if (step == sizeof($T))
+        return (const $T *)from;
+    for (int64_t p = 0; p < count; ++p)
+        room[p] = *(const $T *)(from + p * step);
+    return room;
+}
+""",
+    "dot": """
+static $T weft_dot_$S(int64_t k, const char *a, int64_t a1, const char *b, int64_t b0)
+{
+    $T total = 0, rooms[2][512];
     for (int64_t begin = 0; begin < k; begin += 512) {
-        const int64_t end = k - begin > 512 ? begin + 512 : k;
+        const int64_t count = k - begin > 512 ? 512 : k - begin;
+        const $T *left = @line(count, a + begin * a1, a1, rooms[0]);
+        const $T *right = @line(count, b + begin * b0, b0, rooms[1]);
         $T lane[8] = {0};
-        int64_t p = begin;
-        for (; p + 8 <= end; p += 8)
+        int64_t p = 0;
+        for (; p + 8 <= count; p += 8)
             for (int l = 0; l < 8; ++l)
-                lane[l] = @multiply_add(lane[l], *(const $T *)(a + (p + l) * a1), *(const $T *)(b + (p + l) * b0));
-        for (; p < end; ++p)
-            lane[p & 7] = @multiply_add(lane[p & 7], *(const $T *)(a + p * a1), *(const $T *)(b + p * b0));
+                lane[l] = @multiply_add(lane[l], left[p + l], right[p + l]);
+        for (int l = 0; l < 7; ++l)
+            if (p + l < count)
+                lane[l] = @multiply_add(lane[l], left[p + l], right[p + l]);
         total = @join(total, @join(@join(@join(lane[0], lane[1]), @join(lane[2], lane[3])),
                                    @join(@join(lane[4], lane[5]), @join(lane[6], lane[7]))));
     }
     return total;
-}
-""",
-    "dots": """
-static void weft_dots_$S(int64_t m, int64_t k, const char *a, int64_t a0, int64_t a1, const char *b, int64_t b0,
-                         char *c, int64_t c0)
-{
-    const int64_t unit = sizeof($T);
-    for (int64_t i = 0; i < m; ++i)
-        *($T *)(c + i * c0) = a1 == unit && b0 == unit ? @dot(k, a + i * a0, unit, b, unit)
-                                                       : @dot(k, a + i * a0, a1, b, b0);
 }
 """,
     "product_loops": """
@@ -44,7 +51,8 @@ static void weft_product_loops_$S(int64_t m, int64_t n, int64_t k, const char *a
                                   const char *b, int64_t b0, int64_t b1, char *c, int64_t c0, int64_t c1)
 {
     if (n == 1) {
-        @dots(m, k, a, a0, a1, b, b0, c, c0);
+        for (int64_t i = 0; i < m; ++i)
+            *($T *)(c + i * c0) = @dot(k, a + i * a0, a1, b, b0);
         return;
     }
     for (int64_t i = 0; i < m; ++i)
@@ -170,8 +178,9 @@ static int weft_gemm_$S(void *const *libraries, int64_t m, int64_t n, int64_t k,
 }
 """,
     "product": """
-static void weft_product_$S(void *const *libraries, int64_t m, int64_t n, int64_t k, const char *a, int64_t a0,
-                            int64_t a1, const char *b, int64_t b0, int64_t b1, char *c, int64_t c0, int64_t c1)
+static void weft_product_$S(weft_ctx *ctx, void *const *libraries, int64_t m, int64_t n, int64_t k, const char *a,
+                            int64_t a0, int64_t a1, const char *b, int64_t b0, int64_t b1, char *c, int64_t c0,
+                            int64_t c1)
 {
     if (m == 0 || n == 0)
         return;
@@ -183,7 +192,20 @@ static void weft_product_$S(void *const *libraries, int64_t m, int64_t n, int64_
         swap = a1, a1 = b0, b0 = swap;
         swap = c0, c0 = c1, c1 = swap;
     }
-    if (k != 0 && (m > 8 || n > 8 || k > 8)) { /* BLAS does not pay for less */
+    /* BLAS does not pay for few terms. It is quicker at it with real numbers than with complex ones. */
+    const double terms = (double)m * (double)n * (double)k;
+    const int is_complex = sizeof($T) != sizeof($R), is_wide = n >= (int64_t)(32 / sizeof($T));
+    if (n != 1 && c1 == sizeof($T) && k <= 16
+        && (is_complex ? terms <= 4096 || (k <= 8 && (m <= 8 || n <= 8)) : terms <= (is_wide ? 512 : 64))) {
+        if (is_wide && !is_complex)
+            @product_tiles(m, n, k, a, a0, a1, b, b0, b1, c, c0);
+        else if (is_wide)
+            @product_shared(ctx, m, n, k, a, a0, a1, b, b0, b1, c, c0);
+        else
+            @product_few(m, n, k, a, a0, a1, b, b0, b1, c, c0);
+        return;
+    }
+    if (k != 0 && (m > 8 || n > 8 || k > 8 || n != 1)) {
         if (n == 1 && m != 1 && @gemv(libraries, m, k, a, a0, a1, b, b0, c, c0))
             return;
         if (n != 1 && @gemm(libraries, m, n, k, a, a0, a1, b, b0, b1, c, c0, c1))

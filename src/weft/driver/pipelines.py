@@ -6,6 +6,7 @@ from collections.abc import Collection
 
 from weft.passes.base import Pass
 from weft.passes.bounded_counts import BoundedCounts
+from weft.passes.carried_in_place import CarriedInPlace
 from weft.passes.collapse_maps import CollapseMaps
 from weft.passes.contractions import Contractions
 from weft.passes.dense_refs import DenseRefs
@@ -69,6 +70,7 @@ def _cpu_passes() -> tuple[Pass, ...]:
         HoistAllocs(),
         StackArrays(),
         Simplify(),
+        CarriedInPlace(),  # where nothing else is left in a loop
         ReportWishes(),
         FlattenMaps(),
         StripLoops(),  # of maps as flat as they get

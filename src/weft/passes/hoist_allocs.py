@@ -7,8 +7,9 @@ before:  site 1 {...}                                  after:   site 1 {...}
 before:  alloc T; ... T ...; alloc U; ... U ...        after:   alloc T; ... T ...; ... T ...
 
 An allocation leaves a loop if its extents do not depend on the loop, and if nothing but the nodes of an iteration sees
-the memory: it is not in what leaves the program, bound to a ref or under another shape. Contents are undefined after
-`alloc`, so an iteration that reads an element has written it before: what an earlier one left is never seen. A loop
+the memory while the loop runs: it is not bound to a ref or under another shape. Where it leaves the program, no further
+iteration follows. Contents are undefined after `alloc`, so an iteration that reads an element has written it before:
+what an earlier one left is never seen. A loop
 that does not run only wastes the memory (an extent that is not negative inside the loop may be so in front of it: then
 there is none). Where there is none to be had, the program leaves through a site in front of the loop, since which
 nothing was written that Python could see; if there is no such site, in front of a loop further out. Points of maps do
@@ -56,11 +57,9 @@ class _Walk:
         self.memory = bench.legality.memory
         self.writes = writes_of(bench.program, self.memory)
         uses = container_uses(bench.program)
-        self.private = frozenset(
-            name
-            for name, container in bench.containers.items()
-            if container.storage is Storage.TRANSIENT and not uses[name].escapes
-        )
+        own = [name for name, container in bench.containers.items() if container.storage is Storage.TRANSIENT]
+        self.private = frozenset(name for name in own if not uses[name].escapes)
+        self.unbound = frozenset(name for name in own if uses[name].escapes == uses[name].leaves)
         self.shared: dict[str, str] = {}
         self.around: list[Around] = []
 
@@ -134,7 +133,7 @@ class _Walk:
 
     def obstacle(self, node: Alloc, varying: frozenset[Value], facts: Facts) -> str:
         container = self.bench.containers[node.container]
-        if node.container not in self.private:
+        if node.container not in self.unbound:
             return "it is seen from outside of the iteration"
         if any(not extent.values.isdisjoint(varying) for extent in container.shape):
             return "its size depends on the loop"

@@ -78,6 +78,7 @@ class _Walk:
         self.memory = bench.legality.memory
         self.writes = writes_of(bench.program, self.memory)
         self.unclips = False  # a guard in front of a loop says that slices in it are not clipped
+        self.stuck = False  # a loop just seen has guards, and no site in front of it
 
     def region(self, region: Region, facts: Facts, site: OpenSite | None) -> Region:
         """A region with the guards of its loops in front of them; `site` is open at its head."""
@@ -86,14 +87,16 @@ class _Walk:
             if isinstance(node, Site):
                 site = open_site(node)
             said = len(self.bench.session.records)
+            stuck, self.stuck = self.stuck, False
             inner = self.inside(node, facts, site)
             if isinstance(inner, Loop):
                 guards, inner = self.hoisted(inner, facts, site)
-                if site is not None and any(isinstance(below, Guard) for below in all_nodes(inner.body)):
+                if site is not None and self.stuck:
                     guards, inner = self.nest(node, facts, site, said) or (guards, inner)
                 nodes += guards
                 for guard in guards:
                     facts = facts.after(guard)
+            self.stuck |= stuck
             nodes.append(inner)
             facts = facts.after(inner)
             if site is not None and self.writes.close(node, site):
@@ -101,6 +104,7 @@ class _Walk:
         return region if tuple(nodes) == region.nodes else Region(tuple(nodes))
 
     def hoisted(self, loop: Loop, facts: Facts, site: OpenSite | None) -> tuple[list[Guard], Loop]:
+        self.stuck |= site is None and any(isinstance(node, Guard) for node in _reached(loop.body))
         hoisting = _Hoisting(loop, facts, site, self.bench)
         result = hoisting.run()
         self.unclips |= hoisting.unclips

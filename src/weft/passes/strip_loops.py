@@ -202,5 +202,9 @@ def _conditions(tasklet: Tasklet) -> Iterator[Expr | None]:
         match lets.get(expr, expr) if isinstance(expr, Value) else expr:
             case Op(name="select", args=(condition, _, Value() as old)) if reads.get(old) == memlet:
                 yield condition
+            case Op(name="add", args=(Value() as old, Op(name="cast", args=(condition,)))) if (
+                reads.get(old) == memlet and old.type.dtype.kind in "iu" and condition.type.dtype is DType.BOOL
+            ):
+                yield condition  # counted if it holds
             case _:
                 yield None

@@ -168,7 +168,7 @@ def _can_join(first: Tasklet, second: Tasklet, may_overlap: MayOverlap) -> bool:
 
 def tidy_elements(source: Elements, bench: Bench) -> Elements:
     """The same for a computed array."""
-    overlap = bench.legality.memory.may_overlap
+    overlap = bench.legality.may_share
     state = _Numbering(overlap)
     kept = [left for tasklet in source.body if (left := state.tasklet(tasklet)) is not None]
     expr = Substitution(state.bindings).expr(source.expr)
@@ -177,7 +177,7 @@ def tidy_elements(source: Elements, bench: Bench) -> Elements:
 
 def tidy(node: Map, bench: Bench) -> Map:
     """A map whose body computes nothing twice, in as few tasklets as its reads and writes allow."""
-    overlap = bench.legality.memory.may_overlap
+    overlap = bench.legality.may_share
     region = numbered(node.body, overlap)
     nodes: list[Node] = []
     run: list[Tasklet] = []

@@ -1,0 +1,77 @@
+"""Totals of a short row: a strip of them stays in registers while all elements that belong to it are combined.
+
+before:  for (i = 0; i < n; ++i)                       after:   for (at = 0; at < width; at += 16) {
+             for (l = 0; l < width; ++l)                            strip = at + 16 <= width ? at : width - 16;
+                 row[l] = row[l] + a[i * m + l];                    for (i = 0; i < n; ++i)
+                                                                        for (l = 0; l < 16; ++l)
+                                                                            few[l] = few[l] + a[i * m + strip + l];
+
+The order per total is the same; the last strip computes some of the totals before it once more. In a long row of many
+elements the strips would not follow memory: chosen at run time. So windows slid over images cost what their additions
+cost. Elements that are only read are not worth the code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import prod
+from typing import Final
+
+from weft.codegen.reduction_lanes import operations
+from weft.codegen.reduction_state import Reduction
+
+_SIZES: Final = (16, 4)  # four vectors of doubles, to wait for none of the additions; one
+_SHORT: Final = 64  # so many totals lie in a few lines of the cache
+_NEAR_BYTES: Final = 262144  # what the second cache holds of the elements
+_FEW: Final = 8
+_QUICK: Final = 4  # with more operations per element, totals are not what the machine waits for
+
+
+@dataclass(frozen=True, slots=True)
+class Strips:
+    """The row to be cut: its axis, where it starts on it, its length, the array of its totals."""
+
+    fast: int
+    first: str
+    width: str
+    totals: str
+
+
+def emit_strips(reduction: Reduction, row: Strips, otherwise: Callable[[], None]) -> None:
+    """The totals of a row by strips where that pays; `otherwise` emits them as a whole."""
+    kernel, extent = reduction.kernel, reduction.source.shape[row.fast].constant
+    if reduction.warnings.checked or not 1 <= operations(reduction) <= _QUICK or _are_few(reduction):
+        otherwise()
+        return
+    sizes = [size for size in _SIZES if extent is None or extent >= size]
+    for size in sizes if extent is None else sizes[:1]:
+        bytes_ = f"(double){row.width} * {reduction.elements_each} * {reduction.dtype.itemsize}"
+        near = f"({row.width} <= {_SHORT} || {bytes_} <= {_NEAR_BYTES})"
+        with kernel.block(f"if ({row.width} >= {size} && {near})"):
+            _emit_cut(reduction, row, size)
+        kernel.line("else")
+    with kernel.block():
+        otherwise()
+
+
+def _are_few(reduction: Reduction) -> bool:
+    """Whether so few elements belong to a result that nothing could be won."""
+    extents = [reduction.source.shape[axis].constant for axis in reduction.reduced]
+    return prod(_FEW if extent is None else extent for extent in extents) < _FEW
+
+
+def _emit_cut(reduction: Reduction, row: Strips, size: int) -> None:
+    kernel, claim = reduction.kernel, reduction.kernel.names.claim
+    at, strip, few = claim("at"), claim("strip"), claim("few")
+    with kernel.block(f"for (int64_t {at} = 0; {at} < {row.width}; {at} += {size})"):
+        kernel.line(f"const int64_t {strip} = {at} + {size} <= {row.width} ? {at} : {row.width} - {size};")
+        kernel.line(f"{reduction.type} {few}[{size}];")
+        with reduction.over(size) as number:
+            kernel.line(f"{few}[{number}] = {reduction.identity};")
+        with reduction.loops(reduction.reduced), reduction.over(size) as number:
+            kernel.line(f"const int64_t {reduction.name(row.fast)} = {row.first} + {strip} + {number};")
+            total = f"{few}[{number}]"
+            kernel.line(f"{total} = {reduction.combine(total, reduction.element())};")
+        with reduction.over(size) as number:
+            kernel.line(f"{row.totals}[{strip} + {number}] = {few}[{number}];")
