@@ -34,6 +34,8 @@ static weft_block *test_alloc(weft_ctx *ctx, int64_t size_bytes)
     self->blocks = block;
     ++ctx->counters[0];
     ++ctx->counters[2];
+    if (ctx->counters[2] > ctx->counters[3])
+        ctx->counters[3] = ctx->counters[2];
     return block;
 }
 
@@ -52,6 +54,8 @@ static void test_free(test_ctx *self, weft_block *block)
 
 static void test_release(weft_ctx *ctx, weft_block *block)
 {
+    if (block == 0)
+        return;
     if (--block->owners < 0)
         abort();
     if (block->owners == 0 && block->object == 0)
@@ -128,6 +132,7 @@ test_ctx *test_open(void *const *library, int64_t allocations, int64_t polls)
 
 void test_threads(test_ctx *self, int64_t threads) { self->threads = threads; }
 int32_t test_warnings(test_ctx *self, int32_t site) { return self->warnings[site]; }
+int64_t test_peak(test_ctx *self) { return self->ctx.counters[3]; }
 int64_t test_live(test_ctx *self) { return self->ctx.counters[2]; }
 int64_t test_chunks(test_ctx *self) { return self->chunks; }
 

@@ -83,8 +83,8 @@ def context_library() -> ctypes.CDLL:
     library = ctypes.CDLL(str(compile_c(source, f'-DWEFT_ABI="{HEADER}"')))
     library.test_open.restype = ctypes.c_void_p
     library.test_open.argtypes = (ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
-    library.test_live.restype = library.test_chunks.restype = ctypes.c_int64
-    for name in ("test_live", "test_chunks", "test_close"):
+    library.test_live.restype = library.test_peak.restype = library.test_chunks.restype = ctypes.c_int64
+    for name in ("test_live", "test_peak", "test_chunks", "test_close"):
         getattr(library, name).argtypes = (ctypes.c_void_p,)
     library.test_threads.argtypes = (ctypes.c_void_p, ctypes.c_int64)
     library.test_warnings.argtypes = (ctypes.c_void_p, ctypes.c_int32)
@@ -106,7 +106,10 @@ def blas() -> dict[str, int]:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How a call ended: exit, what its recipe gives, warnings by site, blocks still live, chunks of parallel maps."""
+    """How a call ended: exit, what its recipe gives, warnings by site, chunks of parallel maps.
+
+    `live` are the blocks there are at the end, `peak` the most there were at once.
+    """
 
     code: int
     value: Any
@@ -114,6 +117,7 @@ class Outcome:
     warnings: dict[int, int] = field(default_factory=dict[int, int])
     live: int = 0
     chunks: int = 0
+    peak: int = 0
 
     @property
     def exit(self) -> abi.Exit:
@@ -153,10 +157,11 @@ class Module:
                 value = build(info.exits[code].recipe, out, arguments, info)
             warnings = {site: context.test_warnings(ctx, site) for site in range(len(info.warn_sites))}
             live, chunks = context.test_live(ctx), context.test_chunks(ctx)
+            peak = context.test_peak(ctx)
         finally:
             context.test_close(ctx)
         del keep
-        return Outcome(code, value, info, warnings, live, chunks)
+        return Outcome(code, value, info, warnings, live, chunks, peak)
 
 
 def load(programs: Program | Sequence[Program], *flags: str) -> Module:

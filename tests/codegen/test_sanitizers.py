@@ -13,6 +13,7 @@ ROOT = Path(__file__).parents[2]
 SELECTED = {
     "control": ("tests/codegen/test_control.py", ""),
     "nests": ("tests/codegen/test_nests.py", ""),
+    "releases": ("tests/codegen/test_releases.py", ""),
     "nest warnings": ("tests/codegen/test_nest_warnings.py", "not random and not complex"),
     "reductions": ("tests/codegen/test_reductions.py", "FLOAT64 and F-False-2 or INT8 and 2 or nan"),
     "elements": ("tests/codegen/test_reduced_elements.py", "f4-1 or i4-2 or positions"),

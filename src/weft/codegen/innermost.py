@@ -12,7 +12,8 @@ after:   if (A_s0 == 8 && B_s0 == 8) {
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from contextlib import ExitStack, nullcontext
+from dataclasses import dataclass, replace
 
 from weft.codegen.access import element, is_strided, stride_name
 from weft.codegen.c_types import c_type
@@ -30,12 +31,22 @@ _STRIP = 256
 _STRIP_BYTES = 16384
 
 
-def emit_innermost(kernel: Kernel, node: Map, span: Span) -> None:
-    """The loop over the last parameter of a map of tasklets."""
-    if kernel.flags is not None and kernel.flags.saved is not None and kernel.rewritten is None:
-        _emit_strips(kernel, node, span, kernel.flags, kernel.flags.saved)
+def innermost_loops(kernel: Kernel) -> int:
+    """How many loops of a map of tasklets belong together: where strips are kept, rows that are short share one."""
+    return 2 if _kept(kernel) is not None else 1
+
+
+def emit_innermost(kernel: Kernel, node: Map, spans: Sequence[Span]) -> None:
+    """The loop over the last parameter of a map of tasklets, or those over the last two."""
+    flags, saved = kernel.flags, _kept(kernel)
+    if flags is not None and saved is not None:
+        _emit_strips(kernel, node, spans, flags, saved)
     else:
-        _emit_versions(kernel, node, span)
+        _emit_versions(kernel, node, spans[-1])
+
+
+def _kept(kernel: Kernel) -> Saved | None:
+    return kernel.flags.saved if kernel.flags is not None and kernel.rewritten is None else None
 
 
 def _emit_versions(kernel: Kernel, node: Map, span: Span, before: Callable[[], None] | None = None) -> None:
@@ -92,33 +103,66 @@ def _emit_loop(kernel: Kernel, node: Map, span: Span, before: Callable[[], None]
 # ---- strips ---------------------------------------------------------------------------------------------------------
 
 
-def _emit_strips(kernel: Kernel, node: Map, span: Span, flags: Flags, saved: Saved) -> None:
+@dataclass(frozen=True, slots=True)
+class _Strip:
+    """Points whose old contents are kept: `points` of the last parameter, in each of the `rows`."""
+
+    points: Span
+    rows: Span | None
+
+    def place(self) -> str:
+        """The number of a point in the strip."""
+        low, high = self.points.low, self.points.high
+        point = f"{self.points.name} - {low}"
+        return point if self.rows is None else f"({self.rows.name} - {self.rows.low}) * ({high} - {low}) + {point}"
+
+
+def _emit_strips(kernel: Kernel, node: Map, spans: Sequence[Span], flags: Flags, saved: Saved) -> None:
     """Strips of points with the old contents of what they write, so that a strip with warnings can be checked."""
     elements = list(dict.fromkeys(saved.elements))
     room = sum(kernel.container(memlet.container).dtype.itemsize for memlet in elements)
     length = min(_STRIP, max(16, _STRIP_BYTES // room // 16 * 16))
-    first, last = kernel.names.claim("first"), kernel.names.claim("last")
-    step = f"for (int64_t {first} = {span.low}; {first} < {span.high}; {first} += {length})"
-    with kernel.block(step):
-        left = f"{span.high} - {first}" if " " not in span.high else f"({span.high}) - {first}"
-        kernel.line(f"const int64_t {last} = {left} > {length} ? {first} + {length} : {span.high};")
-        kernel.declare(first, "int64_t")
+    span = spans[-1]
+    with ExitStack() as stack:
+        rows = None
+        if len(spans) > 1:
+            width = kernel.bind(_minus(span.high, span.low), "int64_t", "width")
+            count = f"({width} > 0 && {width} < {length} ? {length} / {width} : 1)"
+            rows = _pieces(kernel, spans[0], kernel.bind(count, "int64_t", "rows"), stack)
+        strip = _Strip(_pieces(kernel, span, str(length), stack), rows)
         olds = [_declare_old(kernel, memlet, length) for memlet in elements]
         suspect = kernel.declare(kernel.names.claim("fp"), "int32_t")
         kernel.line(f"int32_t {suspect} = 0;")
 
         def save() -> None:
             for old, memlet in zip(olds, elements, strict=True):
-                kernel.line(f"{old}[{span.name} - {first}] = {element(kernel, memlet)};")
+                kernel.line(f"{old}[{strip.place()}] = {element(kernel, memlet)};")
 
         kernel.flags = replace(flags, suspect=suspect)
-        _emit_versions(kernel, node, Span(span.name, first, last), save)
+        with kernel.block(rows.head) if rows is not None else nullcontext():
+            _emit_versions(kernel, node, strip.points, save)
         kernel.flags = flags
         if flags.kinds:
             kernel.line(f"{suspect} |= {raised_flags(kernel, flags.kinds)};")
         with kernel.block(f"if (__builtin_expect({suspect} != 0, 0))"):
-            pairs = list(zip(olds, elements, strict=True))
-            _emit_checked_strip(kernel, node, Span(span.name, first, last), flags, pairs)
+            _emit_checked_strip(kernel, node, strip, flags, list(zip(olds, elements, strict=True)))
+
+
+def _pieces(kernel: Kernel, span: Span, length: str, stack: ExitStack) -> Span:
+    """The loop over pieces of a span; the piece."""
+    first, last = kernel.names.claim("first"), kernel.names.claim("last")
+    step = f"for (int64_t {first} = {span.low}; {first} < {span.high}; {first} += {length})"
+    stack.enter_context(kernel.block(step))
+    left = _minus(span.high, first)
+    kernel.line(f"const int64_t {last} = {left} > {length} ? {first} + {length} : {span.high};")
+    for name in (first, last):
+        kernel.declare(name, "int64_t")
+    return Span(span.name, first, last)
+
+
+def _minus(high: str, low: str) -> str:
+    left, right = (text if " " not in text else f"({text})" for text in (high, low))
+    return left if low == "0" else f"{left} - {right}"
 
 
 def _declare_old(kernel: Kernel, memlet: Memlet, length: int) -> str:
@@ -129,32 +173,34 @@ def _declare_old(kernel: Kernel, memlet: Memlet, length: int) -> str:
 
 
 def _emit_checked_strip(
-    kernel: Kernel, node: Map, span: Span, flags: Flags, pairs: Sequence[tuple[str, Memlet]]
+    kernel: Kernel, node: Map, strip: _Strip, flags: Flags, pairs: Sequence[tuple[str, Memlet]]
 ) -> None:
     """Put the old contents back, check, and put the new ones in their place again."""
     names = {site: kernel.names.claim("fp") for site in flags.sites}
-    inside = Span(span.name, "begin", "end")
+    inside = replace(strip, points=Span(strip.points.name, "begin", "end"))
 
     def emit() -> None:
-        kernel.new_value(node.params[-1])
+        for param in node.params[-1 if strip.rows is None else -2 :]:
+            kernel.new_value(param)
         _emit_exchange(kernel, inside, pairs)
-        _emit_loop(kernel, node, inside, None)
+        with kernel.block(strip.rows.head) if strip.rows is not None else nullcontext():
+            _emit_loop(kernel, node, inside.points, None)
         _emit_exchange(kernel, inside, pairs[::-1])
 
     rewritten = flags.saved.rewritten if flags.saved is not None else frozenset[str]()
     body = outline_again(kernel, Flags(names), rewritten, emit)
     emit_environment(kernel, body, "again")
-    kernel.line(f"{body.name}(&again, {span.low}, {span.high});")
+    kernel.line(f"{body.name}(&again, {strip.points.low}, {strip.points.high});")
     for site, name in names.items():
         kernel.line(f"{flags.sites[site]} |= again.{name};")
     if flags.kinds:
         clear_flags(kernel)
 
 
-def _emit_exchange(kernel: Kernel, span: Span, pairs: Sequence[tuple[str, Memlet]]) -> None:
-    with kernel.block(span.head):
+def _emit_exchange(kernel: Kernel, strip: _Strip, pairs: Sequence[tuple[str, Memlet]]) -> None:
+    with kernel.block(strip.rows.head) if strip.rows is not None else nullcontext(), kernel.block(strip.points.head):
         for old, memlet in pairs:
-            place, kept = element(kernel, memlet), f"{old}[{span.name} - begin]"
+            place, kept = element(kernel, memlet), f"{old}[{strip.place()}]"
             other = kernel.bind(place, c_type(kernel.container(memlet.container).dtype), "other")
             kernel.line(f"{place} = {kept};")
             kernel.line(f"{kept} = {other};")

@@ -32,13 +32,15 @@ def words(text: str) -> set[str]:
 
 @dataclass(slots=True)
 class Scope:
-    """A region being written: the blocks it owns, in order, and what it is the body or an arm of."""
+    """A region being written: the blocks it owns, when it lets go of which container, what it is part of."""
 
     loop: Loop | While | None = None
     label: str = ""  # the end of the loop, for those that leave it from further inside
     label_used: bool = False
     results: tuple[Value | str, ...] = ()  # of the Branch it is an arm of
     blocks: list[str] = field(default_factory=list[str])
+    place: int = 0  # of the node being written
+    dying: dict[int, list[str]] = field(default_factory=dict[int, list[str]])
 
 
 class Watch(Enum):

@@ -15,7 +15,7 @@ from weft.analysis.cost import pays_wide
 from weft.codegen.copies import copied_axes, emit_copy
 from weft.codegen.expressions import index_text
 from weft.codegen.fp_flags import WatchedNest, emit_watched, is_plain
-from weft.codegen.innermost import emit_innermost
+from weft.codegen.innermost import emit_innermost, innermost_loops
 from weft.codegen.kernel import Kernel, Scope, bare
 from weft.codegen.outlining import COLD, WIDE, emit_outlined, outline
 from weft.codegen.spans import Span
@@ -54,13 +54,13 @@ def _emit_loops(kernel: Kernel, node: Map, *, part: bool = False) -> None:
     copied = copied_axes(kernel, node) if plain else 0
     with ExitStack() as stack:
         spans = _part(kernel, node, stack) if part else _spans(kernel, node)
-        inner = max(copied, 1) if plain else 0
+        inner = (copied or min(innermost_loops(kernel), len(spans))) if plain else 0
         for span in spans[: len(spans) - inner]:
             stack.enter_context(kernel.block(span.head))
         if copied:
             emit_copy(kernel, node, spans[-copied:])
         elif plain:
-            emit_innermost(kernel, node, spans[-1])
+            emit_innermost(kernel, node, spans[-inner:])
         else:
             kernel.map_depth += 1
             kernel.emit_region(kernel, node.body, Scope())
@@ -82,22 +82,32 @@ def _is_split_in_rows(kernel: Kernel, node: Map) -> bool:
 
 
 def _part(kernel: Kernel, node: Map, stack: ExitStack) -> list[Span]:
-    """The loops of a part: over the first parameter, or over rows of the second, the first and last of them cut."""
+    """The loops of a part: over the first parameter, or over rows of the second, the first and last of them cut.
+
+    Whole rows come together where the loops inside want two parameters.
+    """
     first, *rest = _spans(kernel, node)
     if not _is_split_in_rows(kernel, node):
         return [Span(first.name, _plus(first.low, "begin"), _plus(first.low, "end")), *rest]
     second = rest[0]
+    together = len(node.params) < 1 + innermost_loops(kernel)
     claim = kernel.names.claim
     cut, to, left = claim("cut"), claim("to"), claim("left")
+    row, rows = (claim("row"), claim("rows")) if together else (first.name, "1")
     start, stop = node.ranges[1]
     width = kernel.bind(index_text(kernel, stop - start), "int64_t", "width")
-    kernel.line(f"int64_t {first.name} = {_plus(first.low, f'({width} > 0 ? begin / {width} : 0)')};")
+    kernel.line(f"int64_t {row} = {_plus(first.low, f'({width} > 0 ? begin / {width} : 0)')};")
     kernel.line(f"int64_t {kernel.declare(cut, 'int64_t')} = {width} > 0 ? begin % {width} : 0;")
-    head = f"for (int64_t {left} = end - begin; {left} > 0; ++{first.name}, {cut} = 0)"
+    if together:
+        kernel.line(f"int64_t {kernel.declare(rows, 'int64_t')} = 1;")
+    head = f"for (int64_t {left} = end - begin; {left} > 0; {row} += {rows}, {cut} = 0)"
     stack.enter_context(kernel.block(head))
+    if together:
+        kernel.line(f"{rows} = {cut} == 0 && {left} > {width} ? {left} / {width} : 1;")
     kernel.line(f"const int64_t {kernel.declare(to, 'int64_t')} = {width} - {cut} < {left} ? {width} : {cut} + {left};")
-    kernel.line(f"{left} -= {to} - {cut};")
-    return [Span(second.name, _plus(second.low, cut), _plus(second.low, to)), *rest[1:]]
+    kernel.line(f"{left} -= ({to} - {cut}) * {rows};")
+    row_by_row = [Span(first.name, row, f"{row} + {rows}")] if together else []
+    return [*row_by_row, Span(second.name, _plus(second.low, cut), _plus(second.low, to)), *rest[1:]]
 
 
 def _plus(low: str, offset: str) -> str:

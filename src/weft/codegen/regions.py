@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import assert_never
 
+from weft.analysis.lifetimes import end, head
 from weft.codegen.c_types import c_type
 from weft.codegen.exits import emit_return, emit_site
 from weft.codegen.expressions import emit_expr, index_factor, index_text
@@ -15,6 +16,7 @@ from weft.codegen.numpy_calls import emit_numpy_call
 from weft.codegen.products import emit_matmul
 from weft.codegen.reductions import emit_reduce
 from weft.codegen.references import assign_targets, declare_carries, declare_targets, leave_to_loop, release_scope
+from weft.codegen.releases import emit_releases, plan_releases
 from weft.codegen.scans import emit_scan
 from weft.codegen.tasklets import emit_tasklet
 from weft.ir.exprs import Expr
@@ -48,10 +50,13 @@ _FEW_STEPS = 100  # plain statements in a row that do not ask
 
 
 def emit_region(kernel: Kernel, region: Region, scope: Scope) -> None:
-    """The nodes of a region; what it owns is released at its end."""
+    """The nodes of a region; what it owns is released at its end, or before."""
     kernel.scopes.append(scope)
-    for node in region.nodes:
+    scope.dying = plan_releases(kernel, region, scope)
+    for place, node in enumerate(region.nodes):
+        scope.place = place
         _emit_node(kernel, node)
+        emit_releases(kernel, end(place))
     if not region.nodes or not isinstance(region.nodes[-1], Yield | Continue | Break | Return):
         release_scope(kernel)
     kernel.scopes.pop()
@@ -153,7 +158,7 @@ def _emit_loop(kernel: Kernel, node: Loop) -> None:
 
 def _emit_iterations(kernel: Kernel, node: Loop) -> None:
     kernel.writer.comment(node.span)
-    declare_carries(kernel, node.carries)
+    _emit_carries(kernel, node)
     step = node.step.constant
     brief = _steps(node) <= _FEW_STEPS
     if step in (1, -1) and not kernel.parallel and not brief and _steps_of(node.body) <= _FEW_STEPS:
@@ -177,6 +182,12 @@ def _emit_iterations(kernel: Kernel, node: Loop) -> None:
             _emit_poll(kernel)
         kernel.emit_region(kernel, node.body, scope)
     _emit_label(kernel, scope)
+
+
+def _emit_carries(kernel: Kernel, node: Loop | While) -> None:
+    """The carries; what is needed for no more than their first values is let go."""
+    declare_carries(kernel, node.carries)
+    emit_releases(kernel, head(kernel.scopes[-1].place))
 
 
 def _loop_scope(kernel: Kernel, node: Loop | While) -> Scope:
@@ -230,7 +241,7 @@ def _emit_poll(kernel: Kernel) -> None:
 
 def _emit_while(kernel: Kernel, node: While) -> None:
     kernel.writer.comment(node.span)
-    declare_carries(kernel, node.carries)
+    _emit_carries(kernel, node)
     scope = _loop_scope(kernel, node)
     with kernel.block("for (;;)"):
         _emit_poll(kernel)

@@ -16,6 +16,7 @@ from weft.passes.fuse_maps import FuseMaps
 from weft.passes.gather_guards import GatherGuards
 from weft.passes.hoist_allocs import HoistAllocs
 from weft.passes.hoist_guards import HoistGuards
+from weft.passes.in_place import InPlace
 from weft.passes.inline_producers import InlineProducers
 from weft.passes.inner_products import InnerProducts
 from weft.passes.interchange_maps import InterchangeMaps
@@ -71,6 +72,7 @@ def _cpu_passes() -> tuple[Pass, ...]:
         InterchangeMaps(),
         LoopsInward(),  # the innermost parameter of each map is known now
         LoopReductions(),  # of what is now a loop at a point
+        InPlace(),  # before memory is shared, which makes two of one life
         HoistAllocs(),
         StackArrays(),
         Simplify(),
