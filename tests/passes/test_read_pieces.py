@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -149,7 +150,7 @@ FUNCTIONS = [laplacian, neighbours, far, steps, in_place, joined, padded, kept, 
 @pytest.mark.filterwarnings("ignore::weft.FallbackWarning")
 @pytest.mark.parametrize("function", FUNCTIONS)
 @pytest.mark.parametrize("shape", [(1, 1), (1, 5), (2, 2), (3, 2), (4, 9), (30, 41)])
-def test_rolls(function: Any, shape: tuple[int, int]) -> None:
+def test_rolls(function: Callable[..., Any], shape: tuple[int, int]) -> None:
     compiled = weft.program(function)
     for dtype, order in ((np.float64, "C"), (np.float64, "F"), (np.int32, "C"), (np.float64, "reversed")):
         make = np.random.default_rng(5)

@@ -17,7 +17,7 @@ from weft.codegen.expressions import index_text
 from weft.codegen.fp_flags import WatchedNest, emit_watched, is_plain
 from weft.codegen.innermost import emit_innermost, innermost_loops
 from weft.codegen.kernel import Kernel, Scope, bare
-from weft.codegen.outlining import COLD, WIDE, emit_outlined, outline
+from weft.codegen.outlining import COLD, WIDE, emit_called, emit_outlined, outline
 from weft.codegen.spans import Span
 from weft.codegen.work import work_text
 from weft.ir.exprs import const_index, index
@@ -41,8 +41,10 @@ def emit_map(kernel: Kernel, node: Map) -> None:
     """The loops of a map, parallel where its schedule says so and it is large enough."""
     kernel.writer.comment(node.span)
     with kernel.block():
-        if node.schedule in (Schedule.PARALLEL, Schedule.RARE) and node.params and not kernel.parallel:
+        if node.schedule is Schedule.PARALLEL and node.params and not kernel.parallel:
             _emit_parallel(kernel, node)
+        elif node.schedule is Schedule.RARE and node.params and not kernel.parallel:
+            _emit_rare(kernel, node)
         else:
             emit_watched(kernel, node, lambda: _emit_loops(kernel, node))
 
@@ -114,19 +116,30 @@ def _plus(low: str, offset: str) -> str:
     return offset if low == "0" else f"{low} + {offset}"
 
 
-def _kind(node: Map) -> str:
-    if node.schedule is Schedule.RARE:
-        return COLD
-    return WIDE if pays_wide(node.body.nodes) else ""
+def _extents(kernel: Kernel, node: Map) -> list[str]:
+    return [f"({index_text(kernel, stop - start)})" for start, stop in node.ranges[:2]]
+
+
+def _bind_count(kernel: Kernel, node: Map, extents: list[str]) -> str:
+    """How many parts there are: rows, or points of the first parameter."""
+    text = " * ".join(extents) if _is_split_in_rows(kernel, node) else bare(extents[0])
+    return kernel.bind(text, "int64_t", "count")
+
+
+def _emit_rare(kernel: Kernel, node: Map) -> None:
+    watched = WatchedNest(kernel, node, lambda: _emit_loops(kernel, node, part=True))
+    body = outline(kernel, watched.variables, watched.first_run, COLD)
+    count = _bind_count(kernel, node, _extents(kernel, node))
+    emit_called(kernel, body, count)
+    watched.settle("env.", lambda again, env: emit_called(kernel, again, count, env=env))
 
 
 def _emit_parallel(kernel: Kernel, node: Map) -> None:
     amount = work_text(kernel, node)
     watched = WatchedNest(kernel, node, lambda: _emit_loops(kernel, node, part=True))
-    body = outline(kernel, watched.variables, watched.first_run, _kind(node))
-    extents = [f"({index_text(kernel, stop - start)})" for start, stop in node.ranges[:2]]
-    rows = _is_split_in_rows(kernel, node)
-    count = kernel.bind(" * ".join(extents) if rows else bare(extents[0]), "int64_t", "count")
+    body = outline(kernel, watched.variables, watched.first_run, WIDE if pays_wide(node.body.nodes) else "")
+    extents, rows = _extents(kernel, node), _is_split_in_rows(kernel, node)
+    count = _bind_count(kernel, node, extents)
     work = kernel.bind(amount, "double", "work")
     grain = f"{kernel.support.machine('grain_of_rows')}({extents[0]}, {extents[1]}, {work})" if rows else ""
     emit_outlined(kernel, body, count, work, grain)

@@ -92,3 +92,9 @@ def emit_outlined(
     kernel.line(f"    ctx->parallel(ctx, {body.name}, &{env}, {count}, {grain});")
     kernel.line("else")
     kernel.line(f"    {body.name}(&{env}, 0, {count});")
+
+
+def emit_called(kernel: Kernel, body: Outlined, count: str, *, env: str = "env") -> None:
+    """Run a body from 0 to `count` on this thread."""
+    emit_environment(kernel, body, env)
+    kernel.line(f"{body.name}(&{env}, 0, {count});")
