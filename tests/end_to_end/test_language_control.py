@@ -33,7 +33,7 @@ def over_ranges(start, stop, step):
     return total, last
 
 
-@TABLE.add(lambda: (f8(2, 3, 4),), lambda: (i4(1, 2, 1),))
+@TABLE.add(lambda: (f8(2, 3, 4),), lambda: (i4(2, 2, 3),))
 def over_axes(u):
     lap = -6 * u
     for axis in range(3):

@@ -13,7 +13,7 @@ from weft.codegen.c_types import c_type, literal
 from weft.codegen.expressions import emit_expr, index_factor
 from weft.codegen.kernel import Flags, Kernel, bare
 from weft.codegen.reduction_warnings import Warnings
-from weft.codegen.scalars import Operand
+from weft.codegen.scalars import Operand, Scalars
 from weft.codegen.tasklets import emit_tasklet
 from weft.ir.dtypes import DType
 from weft.ir.exprs import const_index, index
@@ -109,9 +109,12 @@ class Reduction:
         return self.kernel.scalars().cast(operand, self.dtype)
 
     def combine(self, left: str, right: str) -> str:
-        """`left op right`, as a C expression."""
+        """`left op right`, as a C expression.
+
+        Complex products as of arrays, whose roundings are written out: gcc 12 contracts the others in some loops.
+        """
         operands = (Operand(left, self.dtype), Operand(right, self.dtype))
-        return bare(self.kernel.scalars().apply(self.node.op, operands, self.dtype))
+        return bare(Scalars(self.kernel.support, arrays=True).apply(self.node.op, operands, self.dtype))
 
     @property
     def identity(self) -> str:

@@ -36,7 +36,7 @@ from weft.numpy_rules.values import Array, Operand, Tuple
 
 ZERO, ONE = const_index(0), const_index(1)
 
-_NEAR = 4  # the longest shift that is taken for that of a stencil
+_NEAR = 4  # the longest shift on a grid that is taken for that of a stencil
 
 
 def _arrays(build: Builder, operand: Operand) -> list[Array]:
@@ -151,7 +151,7 @@ def lower_roll(build: Builder, a: Operand, shift: Operand, axis: Given = None) -
 
 def _roll_axis(build: Builder, array: Array, axis: int, shift: Index) -> Array:
     extent, by = array.shape[axis], shift.constant
-    if by is not None and abs(by) <= _NEAR:  # as of a stencil: then the place of every element is known
+    if by is not None and abs(by) <= (_NEAR if array.rank > 1 else 1):  # a stencil: all places are known
         build.guard_nonnegative(extent - 2 * abs(by), "np.roll: the axis is shorter than twice the shift")
         offset = shift if by >= 0 else extent + by
         rest = extent - offset
