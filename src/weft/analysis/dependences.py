@@ -16,17 +16,16 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Iterator as Generator
 from dataclasses import dataclass, replace
 from enum import Enum
-from functools import cached_property
 
 from weft.analysis.conditions import Clause, clause_implies, clauses_of, follows, least_in_box
 from weft.analysis.effects import Access, Effects, Iterator, effects_of
+from weft.analysis.exits import Exits
 from weft.analysis.facts import Constraint, Facts, constraints_of
 from weft.analysis.integer_sets import Instance, Points, Solver, System, Term
-from weft.analysis.memory import Memory, made_in_loops
+from weft.analysis.memory import Memory
 from weft.analysis.ranges import is_nonnegative
 from weft.ir.exprs import Expr, Index, Value, index
-from weft.ir.nodes import Alloc, Container, Loop, Map, Node, Program, Site, Storage
-from weft.ir.traverse import all_nodes, bundle_views, leaving_bundles, site_left_through
+from weft.ir.nodes import Alloc, Container, Loop, Map, Node, Program, Storage
 
 
 class Kind(Enum):
@@ -62,25 +61,7 @@ class Legality:
         self.memory = Memory(program.containers if containers is None else containers)
         self.solver = solver
         self.kinds = kinds
-        self._body = program.body
-
-    @cached_property
-    def _sites(self) -> dict[int, frozenset[str]]:
-        """The containers that each site shows."""
-        found: dict[int, frozenset[str]] = {}
-        for node in all_nodes(self._body):
-            if isinstance(node, Site):
-                found[node.number] = found.get(node.number, frozenset()) | _shown_at(node)
-        return found
-
-    @cached_property
-    def _made(self) -> frozenset[frozenset[str]]:
-        return made_in_loops(self._body)
-
-    @cached_property
-    def shown(self) -> frozenset[str]:
-        """The containers that sites show."""
-        return frozenset[str]().union(*self._sites.values())
+        self._exits = Exits(program.body, self.memory)
 
     # ---- dependences ----
 
@@ -106,26 +87,12 @@ class Legality:
 
     def crosses_exit(self, first: Node | Sequence[Node], second: Node | Sequence[Node]) -> bool:
         """Whether one may leave the program while the other writes what Python would see there."""
-        return self._may_leave_before(first, second) or self._may_leave_before(second, first)
-
-    def _may_leave_before(self, leaver: Node | Sequence[Node], writer: Node | Sequence[Node]) -> bool:
-        if not effects_of(leaver).leaves:
-            return False
-        number = None if isinstance(leaver, Sequence) else site_left_through(leaver)
-        shown = self.shown if number is None else self._sites.get(number, self.shown)
-        return any(self._is_seen(access.container, shown) for access in effects_of(writer).writes)
-
-    def _is_seen(self, container: str, shown: frozenset[str]) -> bool:
-        """Whether Python may see a container: in an argument, or in what it is shown."""
-        return self.memory.is_observable(container) or any(self.may_share(container, other) for other in shown)
+        before = self._exits.may_leave_before
+        return before(first, second) or before(second, first)
 
     def may_share(self, left: str, right: str) -> bool:
         """Whether two containers may share memory where both are used, in one iteration of the loops around."""
-        return self.memory.may_overlap(left, right, self._made)
-
-    def is_observable(self, container: str) -> bool:
-        """Whether Python may see a container before the program returns."""
-        return self._is_seen(container, self.shown)
+        return self._exits.may_share(left, right)
 
     def carried(self, loop: Loop, facts: Facts, *, first: bool = False) -> list[Dependence]:
         """What one iteration of a loop does to a later one. `facts` are those where the loop stands.
@@ -271,11 +238,6 @@ class Legality:
             system = System()
             system.nonnegative(-polynomial - 1, None)
             return not self.solver.may_hold(system, facts.constraints)
-
-
-def _shown_at(site: Site) -> frozenset[str]:
-    views = (view for bundle in leaving_bundles(site) for view in bundle_views(bundle))
-    return frozenset(view.container for view in views if view.container)
 
 
 # ---- relations between instances ------------------------------------------------------------------------------------

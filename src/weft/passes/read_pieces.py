@@ -31,7 +31,7 @@ from weft.passes.dead_code import DropDeadCode
 from weft.passes.tasklets import explicit, is_plain
 
 _MOST_PARTS: Final = 27
-_MOST_STEPS: Final = 450  # of all parts together: the C compiler takes long for more
+_MOST_STEPS: Final = 600  # of all parts together: the C compiler takes long for more
 
 Range = tuple[Index, Index]
 
