@@ -10,13 +10,14 @@ In vectorized loops there is no branch, `fp |= !(fabs(r) <= MAX)`: what they not
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
 from weft.codegen.c_types import math_suffix
 from weft.codegen.kernel import Kernel
 from weft.ir.dtypes import DType
 from weft.ir.exprs import Expr, Op, Value
+from weft.support.records import record
 
 # The operands whose infinities and NaNs are seen in the result.
 _PASSED_ON: Final = {
@@ -36,7 +37,7 @@ def _is_float(operation: Op) -> bool:
     return operation.args[0].type.dtype.kind + operation.type.dtype.kind == "ff"
 
 
-@dataclass(slots=True)
+@record(frozen=False)
 class LateChecks:
     """The operations of one tasklet, with the C names of their results.
 

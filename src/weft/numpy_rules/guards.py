@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Generic, TypeAlias, TypeVar
 
 from weft.analysis.ranges import index_bounds, is_nonnegative, value_bounds
@@ -19,6 +19,7 @@ from weft.ir.nodes import Container, Guard, Let, Node, Region, Site, Tasklet
 from weft.numpy_rules.values import Array, Never
 from weft.support.abi import MAX_EXTENT, WarnSite
 from weft.support.errors import CompileError
+from weft.support.records import record
 from weft.support.spans import Span
 
 T = TypeVar("T")
@@ -26,7 +27,7 @@ FALSE = const(False, NP_BOOL)
 BIG = 1 << 61  # sums of a few such numbers cannot leave int64
 
 
-@dataclass(slots=True)
+@record(frozen=False)
 class Scope:
     """One region being written: its nodes, and what the guards in force there have established."""
 
@@ -39,7 +40,7 @@ class Scope:
 Writes: TypeAlias = tuple[tuple[str, int], ...]  # how often containers had been written
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Chosen:
     """By which mask, and from what (`make` gives it), the elements of an array were chosen, and in which region."""
 
@@ -50,7 +51,7 @@ class Chosen:
     span: Span | None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Known(Generic[T]):
     """What was found out about a mask in a region: how many of its elements are true, or where."""
 
@@ -60,7 +61,7 @@ class Known(Generic[T]):
     writes: Writes
 
 
-@dataclass(slots=True)
+@record(frozen=False)
 class Ledger:
     """Everything that outlives a region. It only grows: what a trial lowering leaves behind is pruned at the end."""
 

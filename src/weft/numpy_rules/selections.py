@@ -13,7 +13,6 @@ reads or writes through a selection (`gathering.py`) need not check any more.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from weft.ir.dtypes import NP_BOOL, PY_INT, DType, ScalarType
@@ -37,11 +36,12 @@ from weft.numpy_rules.masks import places_of, positions_of
 from weft.numpy_rules.scalars import as_index
 from weft.numpy_rules.values import Array, Masked, Operand, Scalar, Slice, Static, Tuple
 from weft.support.abi import MAX_EXTENT
+from weft.support.records import record
 
 ZERO, ONE = const_index(0), const_index(1)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Pick:
     """The positions along one axis of a view; `wrap` where they may count from the end."""
 
@@ -50,7 +50,7 @@ class Pick:
     wrap: bool = True
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Selection:
     """Elements of `array`: its axes in `picks` at positions of the common `shape`, the others whole.
 
@@ -87,7 +87,7 @@ class Selection:
         return view
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Basic:
     """A view, by numbers, slices and new axes. `scalar`: one element; `copies`: an index is an array of no axes."""
 
