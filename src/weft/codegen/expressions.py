@@ -97,7 +97,7 @@ class _Rendering:
             cold = late or kernel.rewritten is not None
             found = check(kernel.support, expr.name, Operand(name, result), operands, lone=noting.lone, cold=cold)
             if noting.late is not None and late:
-                noting.late.add(expr, name, f"{noting.variable} |= {found};")
+                noting.late.add(expr, name, [x.text for x in operands], f"{noting.variable} |= {found};")
             else:
                 kernel.line(f"{noting.variable} |= {found};")
             return name
