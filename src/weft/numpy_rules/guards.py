@@ -15,7 +15,7 @@ from typing import Any, Generic, TypeAlias, TypeVar
 from weft.analysis.ranges import index_bounds, is_nonnegative, value_bounds
 from weft.ir.dtypes import NP_BOOL, PY_INT, ScalarType
 from weft.ir.exprs import Const, Expr, Index, IndexLike, Value, const, const_index, index, op, polynomial_of
-from weft.ir.nodes import Container, Guard, Let, Node, Region, Site, Tasklet
+from weft.ir.nodes import Container, Elementwise, Guard, Let, Node, Region, Site, Tasklet
 from weft.numpy_rules.values import Array, Never
 from weft.support.abi import MAX_EXTENT, WarnSite
 from weft.support.errors import CompileError
@@ -52,6 +52,15 @@ class Chosen:
 
 
 @record
+class Made:
+    """How a mask was computed, in which region, and when."""
+
+    node: Elementwise
+    scope: Scope
+    writes: Writes
+
+
+@record
 class Known(Generic[T]):
     """What was found out about a mask in a region: how many of its elements are true, or where."""
 
@@ -77,6 +86,8 @@ class Ledger:
     objects: list[Array] = field(default_factory=list[Array])  # those that are what they name, not a view of it
     views: set[str] = field(default_factory=set[str])  # REFs of views: never the very array that came in
     chosen: dict[str, Chosen] = field(default_factory=dict[str, Chosen])  # arrays of the elements that a mask chose
+    made: dict[str, Made] = field(default_factory=dict[str, "Made"])
+    masks: dict[object, Array] = field(default_factory=dict[object, "Array"])  # the first of those that are made alike
     counts: dict[str, Known[Index]] = field(default_factory=dict[str, "Known[Index]"])
     places: dict[str, Known[Array]] = field(default_factory=dict[str, "Known[Array]"])
     writes: dict[str, int] = field(default_factory=dict[str, int])  # how often the code so far writes a container

@@ -21,6 +21,7 @@ from weft.ir.nodes import Elements, Let, Reduce, Tasklet, View
 from weft.numpy_rules.arguments import PythonRaises
 from weft.numpy_rules.arrays import from_nested, number
 from weft.numpy_rules.builder import Builder
+from weft.numpy_rules.choosing import first_alike
 from weft.numpy_rules.elementwise import broadcast_shapes, broadcast_to, cast, coordinates
 from weft.numpy_rules.indexing import (
     drop_axis,
@@ -105,6 +106,7 @@ def select(build: Builder, array: Array, key: Operand) -> Selected:
     items = [_index(build, item) for item in given]
     copies = any(isinstance(item, Array) and item.rank == 0 for item in items)
     items = [_element(build, item) for item in items]
+    items = [first_alike(build, x) if isinstance(x, Array) and x.dtype is DType.BOOL else x for x in items]
     if not any(_is_advanced(item) for item in items):
         view, scalar = index_view(build, array, Tuple(tuple(items)))
         return Basic(array.viewed(view), scalar, copies)
