@@ -11,7 +11,7 @@ static inline $T weft_multiply_add_$S($T c, $T a, $T b) { return c + a * b; }
     "join": """
 static inline $T weft_join_$S($T a, $T b) { return a + b; }
 """,
-    # One of two numbers, by a mask of all bits or none. Of `?:` a compiler may make a choice after what follows, on both.
+    # One of two numbers, by a mask of all bits or none. Of `?:` a compiler may choose after what follows, made of both.
     "pick": """
 static inline $T weft_pick_$S(int$B_t mask, $T yes, $T no)
 {
