@@ -48,6 +48,7 @@ _FAMILIES = (
     "joining",
     "math_functions",
     "moments",
+    "padding",
     "picking",
     "placing",
     "products",
