@@ -89,3 +89,24 @@ def test_one_loop_is_enough() -> None:
     x = np.arange(200.0).reshape(10, 20)
     np.testing.assert_allclose(box(x), x[1:-1, 1:-1])
     assert str(box.explain()).count("a loop over 2 axes") == 1
+
+
+@TABLE.add(lambda: (i8(12) + 20,), lambda: (np.array([3, 0, 2], np.int32),), lambda: (i8(0),))
+def ragged(lengths):
+    out = np.zeros(lengths.sum())
+    place = 0
+    for k in range(len(lengths)):
+        out[place : place + lengths[k]] = k
+        place += lengths[k]
+    return out, place
+
+
+@TABLE.add(lambda: (f8(30), np.array([2, 3, 1])), lambda: (f8(30)[::-1], np.array([2, 3, 1], np.uint8)))
+def ends_of_two_types(x, cuts):
+    first, step, total = 0, 1, 0.0
+    for cut in cuts:
+        total += x[first : first + cut : step].sum() + x[-first - 1]
+        x[first:20:step] *= 0.5
+        first = first + cut
+        step = cut
+    return total, x[first:], first
