@@ -113,7 +113,14 @@ def _shifts_slices(node: ast.For) -> bool:
     bounds = [x for part in inside if isinstance(part, ast.Slice) for x in (part.lower, part.upper) if x is not None]
     shifted = any(isinstance(x, ast.Name) and x.id == node.target.id for bound in bounds for x in ast.walk(bound))
     statements = sum(isinstance(part, ast.stmt) for part in inside)
-    return shifted and statements <= MAX_SHIFTED and not any(isinstance(part, ast.While | ast.Try) for part in inside)
+    return shifted and statements <= MAX_SHIFTED and not any(_is_heavy(part) for part in inside)
+
+
+def _is_heavy(part: ast.AST) -> bool:
+    """Whether copies of it would cost more than they bring: loops of any length, products of matrices."""
+    if isinstance(part, ast.Call):
+        return getattr(part.func, "attr", "") in ("dot", "einsum", "inner", "matmul", "tensordot")
+    return isinstance(part, ast.While | ast.Try | ast.MatMult)
 
 
 def _counted(ctx: Lowering, node: ast.For, path: tuple[int, ...], iterable: Operand) -> bool:
