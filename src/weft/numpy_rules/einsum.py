@@ -5,6 +5,7 @@
     einsum("i,j->ji", a, b)      ->  Elementwise
     einsum("bij,bjk->bki", a, b) ->  MatMul into a transposed view of the result
     einsum("ij,ij->", a, b)      ->  Reduce of a product, which is never stored once it is fused
+    einsum("nchw,oc->nohw", ...) ->  the same where the sums are short; else MatMul of copies that are matrices
 
 All that is more is refused, and so called in NumPy: three operands, "...", sums over an index of one operand only.
 NumPy's einsum gives no floating-point warnings. It decides in its own way how the result lies in memory: it is asked.
@@ -12,14 +13,14 @@ NumPy's einsum gives no floating-point warnings. It decides in its own way how t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 import numpy as np
 
-from weft.ir.dtypes import DType, ScalarType
+from weft.ir.dtypes import NP_BOOL, DType, ScalarType
 from weft.ir.exprs import Index, Value, const_index, op
-from weft.ir.nodes import Axis, Elementwise, MatMul, Reduce, View
+from weft.ir.nodes import Axis, Branch, Elementwise, MatMul, Reduce, Region, View, Yield
 from weft.numpy_rules.arguments import Flag, PythonRaises, static_value
 from weft.numpy_rules.arrays import as_array, convert_array, read_scalar, strong_dtype
 from weft.numpy_rules.builder import Builder
@@ -35,6 +36,7 @@ from weft.support.records import record
 Extents: TypeAlias = dict[str, Index]
 
 _ONE = const_index(1)
+_LONG = 16  # terms of a sum from which on it pays to copy operands for the library
 
 
 @record
@@ -200,12 +202,39 @@ def _of_two(build: Builder, text: str, terms: Sequence[_Term], output: str, exte
     if not summed:
         _multiply(build, result, [_laid_out(term, output, extents) for term in terms])
     elif not rows and not columns:
-        joint = Array(build.alloc((*shape, *(extents[k] for k in summed)), dtype, "product"), dtype)
-        _multiply(build, joint, [_laid_out(term, output + summed, extents) for term in terms])
-        _sum(build, result, joint.view)
-    else:
+        _sum_of_products(build, result, [_laid_out(term, output + summed, extents) for term in terms])
+    elif len(rows) <= 1 and len(columns) <= 1:
         _matrix_product(build, result, terms, output, extents, (batch, rows, columns, summed))
+    else:
+        _short_or_long(
+            build,
+            product([extents[letter] for letter in summed]),
+            lambda: _sum_of_products(build, result, [_laid_out(term, output + summed, extents) for term in terms]),
+            lambda: _matrix_product(build, result, terms, output, extents, (batch, rows, columns, summed)),
+        )
     return _finished(build, result)
+
+
+def _short_or_long(build: Builder, length: Index, short: Callable[[], None], long: Callable[[], None]) -> None:
+    """A product whose operands must be copied to be matrices, only where its sums are long enough to pay for that."""
+    if length.constant is not None:
+        (short if length.constant < _LONG else long)()
+        return
+    regions: list[Region] = []
+    for emit in (short, long):
+        with build.region() as scope:
+            emit()
+            build.emit(Yield(()))
+        regions.append(build.close(scope))
+    is_short = op("less", (length, const_index(_LONG)), NP_BOOL)
+    then, orelse = regions
+    build.emit(Branch(condition=is_short, then=then, orelse=orelse, id=build.new_id(), span=build.span))
+
+
+def _sum_of_products(build: Builder, result: Array, views: Sequence[View]) -> None:
+    joint = Array(build.alloc(views[0].shape, result.dtype, "product"), result.dtype)
+    _multiply(build, joint, views)
+    _sum(build, result, joint.view)
 
 
 def _multiply(build: Builder, target: Array, views: Sequence[View]) -> None:
