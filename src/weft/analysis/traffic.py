@@ -14,6 +14,8 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from weft.analysis.cost import operation_weight, tasklet_weight
+from weft.analysis.memory import Memory
+from weft.analysis.sweeps import joint_products
 from weft.ir.exprs import Expr, Index, Op, Value
 from weft.ir.nodes import (
     Branch,
@@ -72,8 +74,12 @@ class _Walk:
     known: dict[Value, float] = field(default_factory=dict[Value, float])
 
     def region(self, region: Region, times: float, *, shared: bool) -> Iterator[tuple[Node, Traffic]]:
-        for node in region.nodes:
-            yield from self.node(node, times, shared=shared)
+        joint = joint_products(region, Memory(self.program.containers))
+        for place, node in enumerate(region.nodes):
+            if place in joint:
+                yield from self.sweep(*joint[place], times)
+            elif place - 1 not in joint:
+                yield from self.node(node, times, shared=shared)
 
     def node(self, node: Node, times: float, *, shared: bool) -> Iterator[tuple[Node, Traffic]]:
         match node:
@@ -109,6 +115,13 @@ class _Walk:
                 yield node, Traffic(times, 0, 0, times * NOMINAL, is_memory_bound=False)
             case _:
                 return
+
+    def sweep(self, first: MatMul, second: MatMul, times: float) -> Iterator[tuple[Node, Traffic]]:
+        """Two products that read their matrix once: the first one counts for both."""
+        points = times * self.extent([*first.output.shape, first.lhs.shape[-1]])
+        size = self.program.containers[first.output.container].dtype.itemsize
+        yield first, Traffic(points, size, 4, points * size * _NS_PER_BYTE / 2, is_memory_bound=True)
+        yield second, Traffic(points, 0, 0, 0.0, is_memory_bound=True)
 
     def tasklets(self, body: Region, points: float, *, parallel: bool) -> Traffic:
         """What a map does itself at its points; the arms of branches in it are both counted."""

@@ -5,6 +5,10 @@ The pairs of a batch are shared out to threads where BLAS would use one for each
     static void f_body_0(void *raw, int64_t begin, int64_t end) { for (pair = begin; pair < end; ++pair) product(...); }
     ...
     ctx->parallel(ctx, f_body_0, &env, pairs, grain);
+
+Two products of one large matrix share a sweep through it (`support_sweeps.py`):
+
+    if (!weft_sweep_f64(ctx, m, n, A, ...)) { product(...); product(...); }
 """
 
 from __future__ import annotations
@@ -13,6 +17,7 @@ from contextlib import ExitStack
 from typing import Final
 
 from weft.analysis.memory import Memory
+from weft.analysis.sweeps import follows, matrix_vector
 from weft.codegen.access import element, view_strides
 from weft.codegen.expressions import index_text
 from weft.codegen.fp_flags import clear_flags, hardware_flags, raised_flags, report
@@ -47,6 +52,22 @@ def emit_matmul(kernel: Kernel, node: MatMul) -> None:
             return
         with hardware_flags(kernel, node.warn, kinds):
             _emit_product(kernel, node)
+
+
+def emit_joint(kernel: Kernel, first: MatMul, second: MatMul) -> None:
+    """Two products that `share_sweep`. The sweep says if it has not made them, or if they may have to warn."""
+    one, other = matrix_vector(first), matrix_vector(second)
+    assert one is not None
+    assert other is not None
+    kernel.writer.comment(first.span)
+    function = kernel.support.need("sweep", kernel.container(first.output.container).dtype)
+    rows, columns = (index_text(kernel, extent) for extent in one.matrix.shape)
+    lines = [_line(kernel, view) for view in (one.vector, one.output, other.vector, other.output)]
+    texts = [f"{rows}, {columns}", _matrix(kernel, one.matrix, ()), *lines, str(int(follows(one, other)))]
+    done = kernel.bind(f"{function}(ctx, {', '.join(texts)})", "int32_t", "done")
+    with kernel.block(f"if (!{done})"):
+        emit_matmul(kernel, first)
+        emit_matmul(kernel, second)
 
 
 def _is_number(kernel: Kernel, node: MatMul) -> bool:
@@ -111,6 +132,11 @@ def _emit_pair(kernel: Kernel, node: MatMul, batch: tuple[Index, ...]) -> None:
     kernel.line(f"{function}({libraries}{rows}, {columns}, {inner},")
     for number, text in enumerate(matrices):
         kernel.line(f"    {text}{');' if number == 2 else ','}")
+
+
+def _line(kernel: Kernel, view: View) -> str:
+    """Address of a column and the byte stride along it."""
+    return _matrix(kernel, view, ()).rpartition(", ")[0]
 
 
 def _matrix(kernel: Kernel, view: View, batch: tuple[Index, ...]) -> str:

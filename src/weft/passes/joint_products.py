@@ -1,0 +1,152 @@
+"""Two products of one matrix and its transpose with vectors are brought together, to be made in one sweep through it.
+
+before:  matmul t = A @ y                              after:   matmul t = A @ y
+         x += t                                                 matmul s = v @ A joint
+         guard n == k else site 3                               x += t
+         alloc s site 3; matmul s = v @ A                       u += s
+         u += s
+
+The first one moves down to the second, past what has nothing to do with it; or else the second up to the first, past
+what it does not need. What it does need goes in front of both. Its guards and its memory then go up to the site above:
+a program that leaves there has done nothing yet of what stands below. Whether the sweep pays is seen when it runs: the
+matrix must be too large for the caches (`codegen/support_sweeps.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import ClassVar
+
+from weft.analysis.effects import effects_of
+from weft.analysis.facts import Facts
+from weft.analysis.sweeps import share_sweep
+from weft.ir.exprs import Value, values_in
+from weft.ir.nodes import Alloc, Guard, MatMul, Node, Program, Region, Site
+from weft.ir.traverse import touched_containers, values_used_in
+from weft.passes.base import Bench, Session, rewrite_regions
+from weft.passes.open_sites import open_site, writes_of
+from weft.support.abi import NOT_COMPILED
+
+
+@dataclass(frozen=True, slots=True)
+class JointProducts:
+    """Bring the two products of a matrix together."""
+
+    name: ClassVar[str] = "joint-products"
+
+    def run(self, program: Program, session: Session) -> Program:
+        """The program with pairs of products."""
+        bench = Bench(self.name, program, session)
+        return rewrite_regions(bench, lambda region, facts: _join(region, facts, bench))
+
+
+def _join(region: Region, facts: Facts, bench: Bench) -> Region:
+    nodes = list(region.nodes)
+    products = [node for node in nodes if isinstance(node, MatMul)]
+    paired: set[int] = set()
+    for number, second in enumerate(products):
+        for first in reversed(products[:number]):
+            if {first.id, second.id} & paired or not share_sweep(first, second, bench.legality.memory):
+                continue
+            arranged = _arranged(nodes, first, second, facts, bench)
+            if arranged is None:
+                bench.note(
+                    "two products of a matrix stay apart: what stands between needs one of them", second, done=False
+                )
+                continue
+            nodes = arranged
+            paired |= {first.id, second.id}
+            bench.note("two products share one sweep through their matrix", second, done=True)
+    return region if not paired else Region(tuple(nodes))
+
+
+def _arranged(nodes: list[Node], first: MatMul, second: MatMul, facts: Facts, bench: Bench) -> list[Node] | None:
+    """The nodes with the second product right behind the first, or None."""
+    start, stop = (next(place for place, node in enumerate(nodes) if node is product) for product in (first, second))
+    between, joint = nodes[start + 1 : stop], replace(second, joint=True)
+    for node in nodes[:start]:
+        facts = facts.after(node)
+    way = _Way(bench, facts)
+    if all(way.may_pass(node, first) for node in between):
+        return [*nodes[:start], *between, first, joint, *nodes[stop + 1 :]]
+    needs = way.needs(between, second)
+    if needs is None or not all(way.may_pass(node, first) for node in needs.moved):
+        return None
+    above = nodes[:start]
+    if needs.checks:
+        above = way.checked(above, between, needs.checks)
+    return above and [*above, *needs.moved, first, joint, *needs.left, *nodes[stop + 1 :]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Needs:
+    """Of what stands between two products: guards and memory for the second, what computes for it, all else."""
+
+    checks: list[Guard | Alloc] = field(default_factory=list[Guard | Alloc])
+    moved: list[Node] = field(default_factory=list[Node])
+    left: list[Node] = field(default_factory=list[Node])
+
+
+class _Way:
+    """What may move past what, with the facts above both products."""
+
+    def __init__(self, bench: Bench, facts: Facts) -> None:
+        self.bench = bench
+        self.facts = facts
+        self.writes = writes_of(bench.program, bench.legality.memory)
+
+    def may_pass(self, node: Node, mover: Node) -> bool:
+        """Whether a node that computes may move past another, up or down."""
+        if isinstance(node, Site):
+            return not self.writes.close(mover, open_site(node))
+        return not effects_of(node).jumps and self.bench.legality.independent(node, mover, self.facts)
+
+    def needs(self, between: Sequence[Node], second: MatMul) -> _Needs | None:
+        """What the second product needs, and what it may move past; None where that may leave, or cannot be told."""
+        found, wanted = _Needs(), list[Node]([second])
+        for node in reversed(between):
+            touched = frozenset[str]().union(*map(touched_containers, wanted))
+            match node:
+                case Guard(reason=reason) if not reason.startswith(NOT_COMPILED):
+                    found.checks.insert(0, node)
+                case Alloc(container=name) if name in touched:
+                    found.checks.insert(0, node)
+                case Alloc():
+                    found.left.insert(0, node)
+                case _ if effects_of(node).leaves or effects_of(node).jumps:
+                    return None
+                case _ if not self.is_needed(node, wanted):
+                    found.left.insert(0, node)
+                case Site():
+                    return None
+                case _:
+                    found.moved.insert(0, node)
+                    wanted.append(node)
+        return found
+
+    def is_needed(self, node: Node, wanted: Sequence[Node]) -> bool:
+        """Whether some of the nodes below cannot do without this one above them."""
+        used = values_used_in(Region(tuple(wanted)))
+        return not self.bench.defines(node).isdisjoint(used) or not all(self.may_pass(node, mover) for mover in wanted)
+
+    def checked(self, above: list[Node], between: Sequence[Node], checks: Sequence[Guard | Alloc]) -> list[Node] | None:
+        """The nodes above with guards and memory at the last site among them; None where these come too early."""
+        places = [place for place, node in enumerate(above) if isinstance(node, Site)]
+        if not places:
+            return None
+        place = places[-1] + 1
+        while place < len(above) and isinstance(above[place], Guard):
+            place += 1
+        defined = frozenset[Value]().union(*(self.bench.defines(node) for node in (*above[place:], *between)))
+        if any(not _values_of(check, self.bench).isdisjoint(defined) for check in checks):
+            return None
+        site = above[places[-1]]
+        assert isinstance(site, Site)
+        return [*above[:place], *(replace(check, site=site.number) for check in checks), *above[place:]]
+
+
+def _values_of(check: Guard | Alloc, bench: Bench) -> frozenset[Value]:
+    if isinstance(check, Guard):
+        return frozenset(values_in(check.condition))
+    return frozenset(value for extent in bench.containers[check.container].shape for value in extent.values)
