@@ -60,11 +60,13 @@ def emit_joint(kernel: Kernel, first: MatMul, second: MatMul) -> None:
     assert one is not None
     assert other is not None
     kernel.writer.comment(first.span)
-    function = kernel.support.need("sweep", kernel.container(first.output.container).dtype)
+    dtype = kernel.container(first.output.container).dtype
+    chunk = kernel.support.need("sweep_following" if follows(one, other) else "sweep_apart", dtype)
+    function = kernel.support.need("sweep", dtype)
     rows, columns = (index_text(kernel, extent) for extent in one.matrix.shape)
     lines = [_line(kernel, view) for view in (one.vector, one.output, other.vector, other.output)]
-    texts = [f"{rows}, {columns}", _matrix(kernel, one.matrix, ()), *lines, str(int(follows(one, other)))]
-    done = kernel.bind(f"{function}(ctx, {', '.join(texts)})", "int32_t", "done")
+    texts = ", ".join([rows, columns, _matrix(kernel, one.matrix, ()), *lines])
+    done = kernel.bind(f"{function}(ctx, {chunk}, {texts})", "int32_t", "done")
     with kernel.block(f"if (!{done})"):
         emit_matmul(kernel, first)
         emit_matmul(kernel, second)

@@ -5,7 +5,8 @@
 Rows are taken a few at a time: their products with x are summed up in registers, and the rows times their elements of z
 are added to a line of sums. Where z is y, those of the step before are added, which are still in the second cache. The
 matrix is cut into chunks of rows that threads share, each with a line of its own; the lines are joined in order. How
-many there are depends on the extents alone, and so do the bits. Together they take a MiB at most.
+many there are depends on the extents alone, and so do the bits. Together they take a MiB at most. What takes no time
+is `cold`, so that the compiler takes none for it.
 """
 
 from __future__ import annotations
@@ -13,7 +14,28 @@ from __future__ import annotations
 from typing import Final
 
 SWEEP_FUNCTIONS: Final = {
-    # If `dots`: sums[r] = row r at `a` times x. If `adds`: line += row r at `b` times factors[r].
+    # Columns that fill no vector, from `j` on; `totals` is what was summed up before.
+    "sweep_ends": """
+__attribute__((cold, noinline)) static void weft_sweep_ends_$S(int rows, int64_t j, int64_t n, const char *a,
+                                                               const char *b, int64_t lead, const $T *x,
+                                                               const $T *totals, int64_t width, $T *sums,
+                                                               const $T *factors, $T *line)
+{
+    for (int r = 0; r < rows; ++r) {
+        $T sum = 0;
+        for (int64_t k = j; a && k < n; ++k)
+            sum += ((const $T *)(a + r * lead))[k] * x[k];
+        for (int64_t k = j; b && k < n; ++k)
+            line[k] += ((const $T *)(b + r * lead))[k] * factors[r];
+        for (int64_t l = 0; l < width; ++l)
+            sum += totals[r * width + l];
+        if (a)
+            sums[r] = sum;
+    }
+}
+""",
+    # What a chunk needs, and a few of its rows. If `dots`: sums[r] = row r at `a` times x. If `adds`: line += row r at
+    # `b` times factors[r].
     "sweep_rows": """
 #if defined(__AVX512F__)
 typedef $T weft_wide_$S __attribute__((vector_size(64), aligned($B / 8), may_alias));
@@ -21,14 +43,17 @@ typedef $T weft_wide_$S __attribute__((vector_size(64), aligned($B / 8), may_ali
 typedef $T weft_wide_$S __attribute__((vector_size(32), aligned($B / 8), may_alias));
 #endif
 
-typedef struct {
+typedef struct weft_swept_$S weft_swept_$S;
+typedef void weft_chunk_$S(const weft_swept_$S *of, int64_t from, int64_t to, $T *line);
+struct weft_swept_$S {
     int64_t rows, n, chunks, lead, y0, z0;
     const char *a, *z;
     const $T *x;
     char *y;
     $T *lines;
-    int32_t follows, raised;
-} weft_swept_$S;
+    weft_chunk_$S *chunk;
+    int32_t raised;
+};
 
 static inline __attribute__((always_inline)) void weft_sweep_rows_$S(const int rows, const int dots, const int adds,
                                                                      int64_t n, const char *a, const char *b,
@@ -36,7 +61,7 @@ static inline __attribute__((always_inline)) void weft_sweep_rows_$S(const int r
                                                                      const $T *factors, $T *line)
 {
     enum { unit = sizeof($T), width = sizeof(weft_wide_$S) / sizeof($T) };
-    weft_wide_$S total[8] = {{0}}, by[8] = {{0}};
+    weft_wide_$S totals[8] = {{0}}, by[8] = {{0}};
     for (int r = 0; adds && r < rows; ++r)
         by[r] += factors[r];
     int64_t j = 0;
@@ -48,70 +73,61 @@ static inline __attribute__((always_inline)) void weft_sweep_rows_$S(const int r
             sum = *(const weft_wide_$S *)(line + j);
         for (int r = 0; r < rows; ++r) {
             if (dots)
-                total[r] += *(const weft_wide_$S *)(a + r * lead + j * unit) * right;
+                totals[r] += *(const weft_wide_$S *)(a + r * lead + j * unit) * right;
             if (adds)
                 sum += *(const weft_wide_$S *)(b + r * lead + j * unit) * by[r];
         }
         if (adds)
             *(weft_wide_$S *)(line + j) = sum;
     }
-    for (int r = 0; r < rows; ++r) {
-        $T rest = 0;
-        for (int64_t k = j; k < n; ++k) {
-            if (dots)
-                rest += *(const $T *)(a + r * lead + k * unit) * x[k];
-            if (adds)
-                line[k] += *(const $T *)(b + r * lead + k * unit) * factors[r];
-        }
-        for (int l = 0; dots && l < width; ++l)
-            rest += total[r][l];
-        if (dots)
-            sums[r] = rest;
-    }
+    weft_wide_$S kept[8]; /* totals that have an address are not kept in registers */
+    for (int r = 0; dots && r < rows; ++r)
+        kept[r] = totals[r];
+    @sweep_ends(rows, j, n, dots ? a : 0, adds ? b : 0, lead, x, (const $T *)kept, dots ? width : 0, sums, factors,
+                line);
 }
 """,
-    "sweep_chunk": """
-static void weft_sweep_chunk_$S(const weft_swept_$S *of, int64_t from, int64_t to, $T *line)
+    # A chunk of rows, eight at a time but for the last of the matrix.
+    "sweep_apart": """
+static void weft_sweep_apart_$S(const weft_swept_$S *of, int64_t from, int64_t to, $T *line)
 {
     const int64_t n = of->n, lead = of->lead;
-    for (int64_t i = from; i < to;) {
+    for (int64_t i = from; i < to; i += 8) {
         const char *a = of->a + i * lead;
-        const int count = to - i >= 8 ? 8 : 1;
+        const int rows = to - i < 8 ? (int)(to - i) : 8;
         $T sums[8], factors[8];
-        for (int r = 0; r < count; ++r)
+        for (int r = 0; r < rows; ++r)
             factors[r] = *(const $T *)(of->z + (i + r) * of->z0);
-        if (count == 8)
+        if (rows == 8)
             @sweep_rows(8, 1, 1, n, a, a, lead, of->x, sums, factors, line);
         else
-            @sweep_rows(1, 1, 1, n, a, a, lead, of->x, sums, factors, line);
-        for (int r = 0; r < count; ++r)
+            @sweep_ends(rows, 0, n, a, a, lead, of->x, sums, 0, sums, factors, line);
+        for (int r = 0; r < rows; ++r)
             *($T *)(of->y + (i + r) * of->y0) = sums[r];
-        i += count;
     }
 }
 """,
-    # The sums of some rows are the factors of the step after: it adds these rows while it reads the next ones.
+    # The sums of four rows are the factors of the step after, which adds these rows while it reads the next ones.
     "sweep_following": """
-static inline __attribute__((always_inline)) void weft_sweep_following_$S(const int rows, const weft_swept_$S *of,
-                                                                          int64_t from, int64_t to, $T *line)
+static void weft_sweep_following_$S(const weft_swept_$S *of, int64_t from, int64_t to, $T *line)
 {
     const int64_t n = of->n, lead = of->lead;
     $T sums[8], factors[8];
-    for (int64_t i = from, count; i < to; i += count) {
+    for (int64_t i = from, rows; i < to; i += rows) {
         const char *a = of->a + i * lead;
-        count = to - i >= rows ? rows : 1;
-        if (count == 1)
-            @sweep_rows(1, 1, 0, n, a, a, lead, of->x, sums, factors, line);
+        rows = to - i < 4 ? to - i : 4;
+        if (rows < 4)
+            @sweep_ends((int)rows, 0, n, a, 0, lead, of->x, sums, 0, sums, factors, line);
         else if (i == from)
-            @sweep_rows(rows, 1, 0, n, a, a, lead, of->x, sums, factors, line);
+            @sweep_rows(4, 1, 0, n, a, a, lead, of->x, sums, factors, line);
         else
-            @sweep_rows(rows, 1, 1, n, a, a - rows * lead, lead, of->x, sums, factors, line);
-        for (int r = 0; r < count; ++r)
+            @sweep_rows(4, 1, 1, n, a, a - 4 * lead, lead, of->x, sums, factors, line);
+        for (int r = 0; r < rows; ++r)
             *($T *)(of->y + (i + r) * of->y0) = factors[r] = sums[r];
-        if (count == 1)
-            @sweep_rows(1, 0, 1, n, a, a, lead, of->x, sums, factors, line);
-        else if (to - i < 2 * rows) /* the last that are so many */
-            @sweep_rows(rows, 0, 1, n, a, a, lead, of->x, sums, factors, line);
+        if (rows < 4)
+            @sweep_ends((int)rows, 0, n, 0, a, lead, of->x, sums, 0, sums, factors, line);
+        else if (to - i < 8) /* the last four */
+            @sweep_rows(4, 0, 1, n, a, a, lead, of->x, sums, factors, line);
     }
 }
 """,
@@ -121,18 +137,13 @@ WEFT_OPAQUE static void weft_sweep_share_$S(void *raw, int64_t begin, int64_t en
 {
     weft_swept_$S *of = raw;
     const int32_t before = &fp_flags();
+    const int64_t eights = of->rows / 8;
     &fp_clear();
     for (int64_t chunk = begin; chunk < end; ++chunk) {
-        const int64_t from = of->rows * chunk / of->chunks, to = of->rows * (chunk + 1) / of->chunks;
+        const int64_t from = eights * chunk / of->chunks * 8, to = eights * (chunk + 1) / of->chunks * 8;
         $T *line = of->lines + chunk * of->n;
-        for (int64_t j = 0; j < of->n; ++j)
-            line[j] = 0;
-        if (of->follows && of->n <= 131072 / (int64_t)sizeof($T))
-            @sweep_following(4, of, from, to, line);
-        else if (of->follows)
-            @sweep_following(2, of, from, to, line);
-        else
-            @sweep_chunk(of, from, to, line);
+        __builtin_memset(line, 0, (uint64_t)of->n * sizeof($T));
+        of->chunk(of, from, chunk + 1 == of->chunks ? of->rows : to, line);
     }
     const int32_t raised = &fp_flags() & (WEFT_FP_OVERFLOW | WEFT_FP_INVALID);
     if (raised)
@@ -140,10 +151,13 @@ WEFT_OPAQUE static void weft_sweep_share_$S(void *raw, int64_t begin, int64_t en
     &fp_raise(before);
 }
 
-static int weft_sweep_$S(weft_ctx *ctx, int64_t m, int64_t n, const char *a, int64_t a0, int64_t a1, const char *x,
-                         int64_t x0, char *y, int64_t y0, const char *z, int64_t z0, char *w, int64_t w0, int follows)
+__attribute__((cold, noinline)) static int weft_sweep_$S(weft_ctx *ctx, weft_chunk_$S *chunk, int64_t m, int64_t n,
+                                                         const char *a, int64_t a0, int64_t a1, const char *x,
+                                                         int64_t x0, char *y, int64_t y0, const char *z, int64_t z0,
+                                                         char *w, int64_t w0)
 {
     enum { unit = sizeof($T) };
+    const int follows = z == y;
     if (a1 != unit && a0 == unit && !follows) { /* stored by columns: the rows of the transpose */
         const char *from = x;
         char *to = y;
@@ -158,20 +172,20 @@ static int weft_sweep_$S(weft_ctx *ctx, int64_t m, int64_t n, const char *a, int
     int64_t chunks = 16;
     while (chunks > 1 && (chunks * n * unit > 1048576 || m / chunks < 32))
         chunks /= 2;
-    if (chunks == 1 || (follows && n * unit > 262144))
+    if (chunks == 1 || (follows && n * unit > 196608))
         return 0;
     weft_block *block = ctx->alloc(ctx, chunks * n * unit);
     if (!block)
         return 0;
     weft_swept_$S of = {.rows = m, .n = n, .chunks = chunks, .lead = a0, .y0 = y0, .z0 = z0, .a = a, .z = z,
-                        .x = (const $T *)x, .y = y, .lines = block->data, .follows = follows};
+                        .x = (const $T *)x, .y = y, .lines = block->data, .chunk = chunk};
     ctx->parallel(ctx, weft_sweep_share_$S, &of, chunks, 1);
     const int32_t before = &fp_flags();
     &fp_clear();
     for (int64_t j = 0; j < n; ++j) {
         $T sum = of.lines[j];
-        for (int64_t chunk = 1; chunk < chunks; ++chunk)
-            sum += of.lines[chunk * n + j];
+        for (int64_t k = 1; k < chunks; ++k)
+            sum += of.lines[k * n + j];
         *($T *)(w + j * w0) = sum;
     }
     of.raised |= &fp_flags() & (WEFT_FP_OVERFLOW | WEFT_FP_INVALID);
