@@ -66,8 +66,9 @@ def joint_products(region: Region, memory: Memory) -> dict[int, tuple[MatMul, Ma
     """The products of a region that are to be made in one sweep with the one behind them, by their place."""
     found: dict[int, tuple[MatMul, MatMul]] = {}
     for place, (first, second) in enumerate(pairwise(region.nodes)):
-        marked = isinstance(first, MatMul) and isinstance(second, MatMul) and second.joint
-        if marked and place - 1 not in found and share_sweep(first, second, memory):
+        if not (isinstance(first, MatMul) and isinstance(second, MatMul) and second.joint):
+            continue
+        if place - 1 not in found and share_sweep(first, second, memory):
             found[place] = first, second
     return found
 

@@ -92,16 +92,16 @@ static inline __attribute__((always_inline)) void weft_sweep_rows_$S(const int r
 static void weft_sweep_apart_$S(const weft_swept_$S *of, int64_t from, int64_t to, $T *line)
 {
     const int64_t n = of->n, lead = of->lead;
-    for (int64_t i = from; i < to; i += 8) {
+    for (int64_t i = from, rows; i < to; i += rows) {
         const char *a = of->a + i * lead;
-        const int rows = to - i < 8 ? (int)(to - i) : 8;
         $T sums[8], factors[8];
+        rows = to - i < 8 ? 1 : 8;
         for (int r = 0; r < rows; ++r)
             factors[r] = *(const $T *)(of->z + (i + r) * of->z0);
         if (rows == 8)
             @sweep_rows(8, 1, 1, n, a, a, lead, of->x, sums, factors, line);
         else
-            @sweep_ends(rows, 0, n, a, a, lead, of->x, sums, 0, sums, factors, line);
+            @sweep_rows(1, 1, 1, n, a, a, lead, of->x, sums, factors, line);
         for (int r = 0; r < rows; ++r)
             *($T *)(of->y + (i + r) * of->y0) = sums[r];
     }
@@ -115,17 +115,17 @@ static void weft_sweep_following_$S(const weft_swept_$S *of, int64_t from, int64
     $T sums[8], factors[8];
     for (int64_t i = from, rows; i < to; i += rows) {
         const char *a = of->a + i * lead;
-        rows = to - i < 4 ? to - i : 4;
-        if (rows < 4)
-            @sweep_ends((int)rows, 0, n, a, 0, lead, of->x, sums, 0, sums, factors, line);
+        rows = to - i < 4 ? 1 : 4;
+        if (rows == 1)
+            @sweep_rows(1, 1, 0, n, a, a, lead, of->x, sums, factors, line);
         else if (i == from)
             @sweep_rows(4, 1, 0, n, a, a, lead, of->x, sums, factors, line);
         else
             @sweep_rows(4, 1, 1, n, a, a - 4 * lead, lead, of->x, sums, factors, line);
         for (int r = 0; r < rows; ++r)
             *($T *)(of->y + (i + r) * of->y0) = factors[r] = sums[r];
-        if (rows < 4)
-            @sweep_ends((int)rows, 0, n, 0, a, lead, of->x, sums, 0, sums, factors, line);
+        if (rows == 1)
+            @sweep_rows(1, 0, 1, n, a, a, lead, of->x, sums, factors, line);
         else if (to - i < 8) /* the last four */
             @sweep_rows(4, 0, 1, n, a, a, lead, of->x, sums, factors, line);
     }
@@ -167,14 +167,15 @@ __attribute__((cold, noinline)) static int weft_sweep_$S(weft_ctx *ctx, weft_chu
         swap = x0, x0 = z0, z0 = swap;
         swap = y0, y0 = w0, w0 = swap;
     }
-    if (a1 != unit || x0 != unit || a0 % unit || m < 64 || n < 64 || (double)m * (double)n * unit < 2097152.0)
+    if (a1 != unit || x0 != unit || a0 % unit || m < 64 || n < 64)
+        return 0;
+    /* What the caches hold is read twice for little, and of long rows they do not hold eight. */
+    if ((double)m * (double)n * unit < (follows ? 6e6 : 2e6) || (follows && n * unit > 131072))
         return 0;
     int64_t chunks = 16;
     while (chunks > 1 && (chunks * n * unit > 1048576 || m / chunks < 32))
         chunks /= 2;
-    if (chunks == 1 || (follows && n * unit > 196608))
-        return 0;
-    weft_block *block = ctx->alloc(ctx, chunks * n * unit);
+    weft_block *block = chunks > 1 ? ctx->alloc(ctx, chunks * n * unit) : 0;
     if (!block)
         return 0;
     weft_swept_$S of = {.rows = m, .n = n, .chunks = chunks, .lead = a0, .y0 = y0, .z0 = z0, .a = a, .z = z,

@@ -58,7 +58,7 @@ def _join(region: Region, facts: Facts, bench: Bench) -> Region:
             nodes = arranged
             paired |= {first.id, second.id}
             bench.note("two products share one sweep through their matrix", second, done=True)
-    return region if not paired else Region(tuple(nodes))
+    return region if not paired or tuple(nodes) == region.nodes else Region(tuple(nodes))
 
 
 def _arranged(nodes: list[Node], first: MatMul, second: MatMul, facts: Facts, bench: Bench) -> list[Node] | None:
