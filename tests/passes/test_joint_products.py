@@ -14,7 +14,7 @@ import weft
 from tests.conftest import Golden
 from tests.passes.graphs import assert_same_outcomes, changed, graph
 from tests.passes.loops import SIZES, assert_agrees, body_text, matrix, through, unguarded, vector
-from weft.ir.nodes import MatMul, Program
+from weft.ir.nodes import Alloc, MatMul, Program
 from weft.ir.traverse import all_nodes
 from weft.passes.joint_products import JointProducts
 
@@ -186,14 +186,6 @@ SECOND = """
   alloc U site 1
   matmul U[$1] over [1, %c.4] = A[$1] over [1, %n.1] @ P[0:%n.1, :] warn 0
 """
-ADD = """
-  map (%i.10: py_int) in [0:%n.1] {
-    tasklet {
-      %x.11: f8 = T[%i.10]
-      write OUT = %x.11
-    }
-  }
-"""
 AGAIN = "site 1 f0@(1) {A: slot 0, B: slot 1, P: slot 2}"
 END = "return tuple(T[:], U[:])"
 
@@ -202,12 +194,21 @@ def between(middle: str, again: str = AGAIN, end: str = END, second: str = SECON
     return graph(f"{SITE}\n{FIRST}\n{middle}\n{again}\n{second}\n{end}", *ARRAYS)
 
 
-def added_to(out: str) -> str:
-    return ADD.replace("OUT", out)
+def copied(to: str, source: str = "T[%i.10]", number: int = 10) -> str:
+    """A map that reads and writes these elements at %i.10, or at the value of another number."""
+    text = f"""
+  map (%i.10: py_int) in [0:%n.1] {{
+    tasklet {{
+      %x.11: f8 = {source}
+      write {to} = %x.11
+    }}
+  }}
+"""
+    return text.replace(".10", f".{number}").replace(".11", f".{number + 1}")
 
 
 def test_before_and_after(golden: Golden) -> None:
-    before = between("alloc V site 0\n" + added_to("V[%i.10]"), end="return tuple(V[:], U[:])")
+    before = between("alloc V site 0\n" + copied("V[%i.10]"), end="return tuple(V[:], U[:])")
     made, session = changed(JointProducts(), before)
     assert [record.text for record in session.records] == ["two products share one sweep through their matrix"]
     assert body_text(made) == golden
@@ -216,7 +217,7 @@ def test_before_and_after(golden: Golden) -> None:
 
 def test_past_what_python_sees() -> None:
     """The sum is stored where Python sees it; whether the second product can be made is known before."""
-    before = between(added_to("B[0] resolve add"))
+    before = between(copied("B[0] resolve add"))
     made, _ = changed(JointProducts(), before)
     assert joints(made) == 1
     assert_same_outcomes(before, made)
@@ -225,11 +226,30 @@ def test_past_what_python_sees() -> None:
 MORE = 'guard less(%k.5, 3): b1 else site 0 "not compiled: more"\n'
 
 
-@pytest.mark.parametrize("middle", [added_to("A[%i.10]"), added_to("P[%i.10, 0]"), MORE + added_to("B[0] resolve add")])
+@pytest.mark.parametrize("middle", [copied("A[%i.10]"), copied("P[%i.10, 0]"), MORE + copied("B[0] resolve add")])
 def test_not_past_what_it_reads_or_what_is_left_to_python(middle: str) -> None:
     made, session = changed(JointProducts(), between(middle))
     assert joints(made) == 0
     assert [record.done for record in session.records] == [False]
+
+
+def test_memory_does_not_fail_below_what_python_sees() -> None:
+    """The second product is stored where Python sees it, so the memory needed between them is asked for before."""
+    filled, used = copied("T[%i.10]", "A[%i.10]"), copied("V[%i.10]", "U[0]", 20)
+    before = graph(
+        f"""{SITE}{FIRST.rpartition("  matmul")[0]}{filled}
+  alloc U site 0
+  matmul U[$1] over [1, %c.4] = T[$1] over [1, %n.1] @ P[0:%n.1, :] warn 0
+  alloc V site 0{used}
+  matmul A[$0] over [%n.1, 1] = P[0:%n.1, :] @ B[$0] over [%c.4, 1] warn 0
+  return tuple(V[:], U[:])""",
+        *ARRAYS,
+    )
+    made, _ = changed(JointProducts(), before)
+    assert joints(made) == 1
+    kinds = [type(node).__name__ for node in made.body.nodes if isinstance(node, Alloc | MatMul)]
+    assert kinds == ["Alloc", "Alloc", "Alloc", "MatMul", "MatMul"]
+    assert_same_outcomes(before, made)
 
 
 def test_not_past_a_site_that_shows_its_result() -> None:

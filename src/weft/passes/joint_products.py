@@ -23,7 +23,7 @@ from weft.analysis.facts import Facts
 from weft.analysis.sweeps import share_sweep
 from weft.ir.exprs import Value, values_in
 from weft.ir.nodes import Alloc, Guard, MatMul, Node, Program, Region, Site
-from weft.ir.traverse import touched_containers, values_used_in
+from weft.ir.traverse import all_nodes, touched_containers, values_used_in
 from weft.passes.base import Bench, Session, rewrite_regions
 from weft.passes.open_sites import open_site, writes_of
 from weft.support.abi import NOT_COMPILED
@@ -37,6 +37,8 @@ class JointProducts:
 
     def run(self, program: Program, session: Session) -> Program:
         """The program with pairs of products."""
+        if sum(isinstance(node, MatMul) for node in all_nodes(program.body)) < 2:
+            return program
         bench = Bench(self.name, program, session)
         return rewrite_regions(bench, lambda region, facts: _join(region, facts, bench))
 
@@ -110,7 +112,7 @@ class _Way:
             match node:
                 case Guard(reason=reason) if not reason.startswith(NOT_COMPILED):
                     found.checks.insert(0, node)
-                case Alloc(container=name) if name in touched:
+                case Alloc(container=name) if name in touched or not self.all_may_pass(node, wanted):
                     found.checks.insert(0, node)
                 case Alloc():
                     found.left.insert(0, node)
@@ -128,7 +130,11 @@ class _Way:
     def is_needed(self, node: Node, wanted: Sequence[Node]) -> bool:
         """Whether some of the nodes below cannot do without this one above them."""
         used = values_used_in(Region(tuple(wanted)))
-        return not self.bench.defines(node).isdisjoint(used) or not all(self.may_pass(node, mover) for mover in wanted)
+        return not self.bench.defines(node).isdisjoint(used) or not self.all_may_pass(node, wanted)
+
+    def all_may_pass(self, node: Node, movers: Sequence[Node]) -> bool:
+        """Whether all of some nodes may move past another."""
+        return all(self.may_pass(node, mover) for mover in movers)
 
     def checked(self, above: list[Node], between: Sequence[Node], checks: Sequence[Guard | Alloc]) -> list[Node] | None:
         """The nodes above with guards and memory at the last site among them; None where these come too early."""
