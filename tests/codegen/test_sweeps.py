@@ -32,8 +32,8 @@ def pair(dtype: DType, *, follows: bool) -> Program:
     a = build.array("a", dtype, 2, Layout.STRIDED)
     x, z = (column(build.array(name, dtype, 1, Layout.STRIDED)) for name in "xz")
     y, w = (column(build.array(name, dtype, 1, Layout.STRIDED, written=True)) for name in "yw")
-    first = MatMul(output=y, lhs=a, rhs=x, warn=build.warn())
-    second = MatMul(output=w, lhs=transposed(a), rhs=y if follows else z, joint=True, warn=build.warn())
+    first = MatMul(output=y, lhs=a, rhs=x, sweep=True, warn=build.warn())
+    second = MatMul(output=w, lhs=transposed(a), rhs=y if follows else z, sweep=True, warn=build.warn())
     return build.program(first, second, give(Pack(())))
 
 
@@ -152,3 +152,46 @@ def test_what_lines_of_sums_overflow_in_is_found() -> None:
     case.a[:, 3], case.z[:], case.x[3] = np.finfo(np.float64).max / 500, 1.0, 0.0
     assert case.run(use_blas=False).warnings == {0: 0, 1: OVERFLOW}
     assert np.isinf(case.w[3])
+
+
+# ---- one product ----------------------------------------------------------------------------------------------------
+
+
+def single(dtype: DType, layout: Layout) -> Program:
+    build = Build(f"single_{dtype.text}_{layout.value}")
+    a, x = build.array("a", dtype, 2, layout), column(build.array("x", dtype, 1, Layout.STRIDED))
+    y = column(build.array("y", dtype, 1, Layout.STRIDED, written=True))
+    return build.program(MatMul(output=y, lhs=a, rhs=x, sweep=True, warn=build.warn()), give(Pack(())))
+
+
+@functools.cache
+def singles() -> Module:
+    return load([single(dtype, layout) for dtype in DTYPES for layout in (Layout.STRIDED, Layout.C, Layout.F)], "-O1")
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=lambda dtype: dtype.text)
+@pytest.mark.parametrize(("layout", "form"), [(0, "C"), (0, "F"), (0, "wide"), (0, "sparse"), (1, "C"), (2, "F")])
+def test_one_product_is_swept_over(dtype: DType, layout: int, form: str) -> None:
+    case, number = Case(dtype, LARGE[dtype], form), 3 * DTYPES.index(dtype) + layout
+    results: list[bytes] = []
+    for threads in (1, 2):
+        outcome = singles()(case.a, case.x, case.y, number=number, threads=threads)
+        case.w[:] = case.z @ case.a
+        case.assert_right()
+        assert outcome.warnings == {0: 0}
+        assert outcome.live == 0
+        assert (outcome.chunks > 0) == (threads == 1 and form != "sparse")
+        assert (outcome.peak > 0) == (form == "F")
+        results.append(case.y.tobytes())
+    assert results[0] == results[1]
+
+
+@pytest.mark.parametrize("form", ["C", "F"])
+def test_one_product_warns(form: str) -> None:
+    case = Case(DType.FLOAT64, LARGE[DType.FLOAT64], form)
+    case.x[-1], case.a[500, -1] = 4.0, np.finfo(np.float64).max
+    assert singles()(case.a, case.x, case.y, use_blas=False).warnings == {0: OVERFLOW}
+    assert np.isinf(case.y[500])
+    case.x[-1] = 0.5
+    assert singles()(case.a, case.x, case.y, allocations=0).warnings == {0: 0}
+    assert np.isfinite(case.y).all()

@@ -1,4 +1,4 @@
-"""Products of a matrix and a vector, and two of them that one sweep through the matrix can make.
+"""Products of a matrix and a vector, that a sweep through the matrix can make, and two that one can make together.
 
 in:   `matmul y = A @ x` and `matmul w = z @ A`, in this order; the memory of their containers
 out:  each with its matrix as (results x terms); whether every element of the matrix need be read only once for both
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import TypeGuard
 
 from weft.analysis.memory import Memory
 from weft.ir.dtypes import DType
@@ -46,19 +47,28 @@ def transposed(view: View) -> View:
     return View(view.container, (view.shape[1], view.shape[0]), axes)
 
 
+def is_sweep(node: Node, memory: Memory) -> TypeGuard[MatMul]:
+    """Whether a node is the product of a matrix and a vector of floats, and does not write what it reads."""
+    product = matrix_vector(node)
+    if product is None or memory.containers[product.matrix.container].dtype not in (DType.FLOAT32, DType.FLOAT64):
+        return False
+    read = (product.matrix.container, product.vector.container)
+    return not any(memory.may_overlap(product.output.container, name) for name in read)
+
+
 def share_sweep(first: Node, second: Node, memory: Memory) -> bool:
-    """Whether two products of floats are of one matrix, the second of its transpose, and write nothing they read.
+    """Whether two products are of one matrix, the second of its transpose, and neither writes what the other reads.
 
     The vector of the second may be what the first gives: a row is done with when it has met both.
     """
+    if not is_sweep(first, memory) or not is_sweep(second, memory):
+        return False
     one, other = matrix_vector(first), matrix_vector(second)
     if one is None or other is None or transposed(one.matrix) != other.matrix:
         return False
-    if memory.containers[one.matrix.container].dtype not in (DType.FLOAT32, DType.FLOAT64):
-        return False
-    read = [one.matrix, one.vector] if follows(one, other) else [one.matrix, one.vector, other.vector]
-    apart = [(one.output, other.output), *((one.output, view) for view in read)]
-    apart += [(other.output, view) for view in (one.matrix, one.vector, other.vector)]
+    apart = [(other.output, one.output), (other.output, one.vector)]
+    if not follows(one, other):
+        apart.append((one.output, other.vector))
     return not any(memory.may_overlap(left.container, right.container) for left, right in apart)
 
 
@@ -66,7 +76,7 @@ def joint_products(region: Region, memory: Memory) -> dict[int, tuple[MatMul, Ma
     """The products of a region that are to be made in one sweep with the one behind them, by their place."""
     found: dict[int, tuple[MatMul, MatMul]] = {}
     for place, (first, second) in enumerate(pairwise(region.nodes)):
-        if not (isinstance(first, MatMul) and isinstance(second, MatMul) and second.joint):
+        if not (isinstance(first, MatMul) and isinstance(second, MatMul) and first.sweep and second.sweep):
             continue
         if place - 1 not in found and share_sweep(first, second, memory):
             found[place] = first, second

@@ -15,7 +15,7 @@ from weft.codegen.fp_flags import emit_watched
 from weft.codegen.kernel import Kernel, Scope, bare
 from weft.codegen.nests import emit_elementwise, emit_map
 from weft.codegen.numpy_calls import emit_numpy_call
-from weft.codegen.products import emit_joint, emit_matmul
+from weft.codegen.products import emit_matmul, emit_sweep
 from weft.codegen.reductions import emit_reduce
 from weft.codegen.references import assign_targets, declare_carries, declare_targets, leave_to_loop, release_scope
 from weft.codegen.releases import emit_releases, plan_releases
@@ -59,7 +59,7 @@ def emit_region(kernel: Kernel, region: Region, scope: Scope) -> None:
     for place, node in enumerate(region.nodes):
         scope.place = place
         if place in joint:
-            emit_joint(kernel, *joint[place])
+            emit_sweep(kernel, *joint[place])
         elif place - 1 not in joint:
             _emit_node(kernel, node)
         emit_releases(kernel, end(place))

@@ -1,6 +1,6 @@
 """C of products of a large matrix with vectors in one sweep through memory (templates, see support_functions).
 
-    y = A x  and  w = A^T z, where z may be y
+    y = A x  and  w = A^T z, where z may be y; or one of the two
 
 Rows are taken a few at a time: their products with x are summed up in registers, and the rows times their elements of z
 are added to a line of sums. Where z is y, those of the step before are added, which are still in the second cache. The
@@ -88,23 +88,43 @@ static inline __attribute__((always_inline)) void weft_sweep_rows_$S(const int r
 }
 """,
     # A chunk of rows, eight at a time but for the last of the matrix.
-    "sweep_apart": """
-static void weft_sweep_apart_$S(const weft_swept_$S *of, int64_t from, int64_t to, $T *line)
+    "sweep_eights": """
+static inline __attribute__((always_inline)) void weft_sweep_eights_$S(const int dots, const int adds,
+                                                                       const weft_swept_$S *of, int64_t from,
+                                                                       int64_t to, $T *line)
 {
     const int64_t n = of->n, lead = of->lead;
     for (int64_t i = from, rows; i < to; i += rows) {
         const char *a = of->a + i * lead;
         $T sums[8], factors[8];
         rows = to - i < 8 ? 1 : 8;
-        for (int r = 0; r < rows; ++r)
+        for (int r = 0; adds && r < rows; ++r)
             factors[r] = *(const $T *)(of->z + (i + r) * of->z0);
         if (rows == 8)
-            @sweep_rows(8, 1, 1, n, a, a, lead, of->x, sums, factors, line);
+            @sweep_rows(8, dots, adds, n, a, a, lead, of->x, sums, factors, line);
         else
-            @sweep_rows(1, 1, 1, n, a, a, lead, of->x, sums, factors, line);
-        for (int r = 0; r < rows; ++r)
+            @sweep_rows(1, dots, adds, n, a, a, lead, of->x, sums, factors, line);
+        for (int r = 0; dots && r < rows; ++r)
             *($T *)(of->y + (i + r) * of->y0) = sums[r];
     }
+}
+""",
+    "sweep_apart": """
+static void weft_sweep_apart_$S(const weft_swept_$S *of, int64_t from, int64_t to, $T *line)
+{
+    @sweep_eights(1, 1, of, from, to, line);
+}
+""",
+    "sweep_dots": """
+static void weft_sweep_dots_$S(const weft_swept_$S *of, int64_t from, int64_t to, $T *line)
+{
+    @sweep_eights(1, 0, of, from, to, line);
+}
+""",
+    "sweep_adds": """
+static void weft_sweep_adds_$S(const weft_swept_$S *of, int64_t from, int64_t to, $T *line)
+{
+    @sweep_eights(0, 1, of, from, to, line);
 }
 """,
     # The sums of four rows are the factors of the step after, which adds these rows while it reads the next ones.
@@ -141,8 +161,9 @@ WEFT_OPAQUE static void weft_sweep_share_$S(void *raw, int64_t begin, int64_t en
     &fp_clear();
     for (int64_t chunk = begin; chunk < end; ++chunk) {
         const int64_t from = eights * chunk / of->chunks * 8, to = eights * (chunk + 1) / of->chunks * 8;
-        $T *line = of->lines + chunk * of->n;
-        __builtin_memset(line, 0, (uint64_t)of->n * sizeof($T));
+        $T *line = 0;
+        if (of->lines)
+            line = __builtin_memset(of->lines + chunk * of->n, 0, (uint64_t)of->n * sizeof($T));
         of->chunk(of, from, chunk + 1 == of->chunks ? of->rows : to, line);
     }
     const int32_t raised = &fp_flags() & (WEFT_FP_OVERFLOW | WEFT_FP_INVALID);
@@ -151,14 +172,16 @@ WEFT_OPAQUE static void weft_sweep_share_$S(void *raw, int64_t begin, int64_t en
     &fp_raise(before);
 }
 
-__attribute__((cold, noinline)) static int weft_sweep_$S(weft_ctx *ctx, weft_chunk_$S *chunk, int64_t m, int64_t n,
+__attribute__((cold, noinline)) static int weft_sweep_$S(weft_ctx *ctx, weft_chunk_$S *by_rows,
+                                                         weft_chunk_$S *by_columns, int64_t m, int64_t n,
                                                          const char *a, int64_t a0, int64_t a1, const char *x,
                                                          int64_t x0, char *y, int64_t y0, const char *z, int64_t z0,
                                                          char *w, int64_t w0)
 {
     enum { unit = sizeof($T) };
-    const int follows = z == y;
-    if (a1 != unit && a0 == unit && !follows) { /* stored by columns: the rows of the transpose */
+    weft_chunk_$S *chunk = by_rows;
+    const int follows = z != 0 && z == y;
+    if (a1 != unit && a0 == unit) { /* the rows of the transpose */
         const char *from = x;
         char *to = y;
         int64_t swap = m;
@@ -166,24 +189,26 @@ __attribute__((cold, noinline)) static int weft_sweep_$S(weft_ctx *ctx, weft_chu
         swap = a0, a0 = a1, a1 = swap;
         swap = x0, x0 = z0, z0 = swap;
         swap = y0, y0 = w0, w0 = swap;
+        chunk = by_columns;
     }
-    if (a1 != unit || x0 != unit || a0 % unit || m < 64 || n < 64)
+    if (!chunk || a1 != unit || x0 != unit || a0 % unit || m < 64 || n < 64)
         return 0;
     /* What the caches hold is read twice for little, and of long rows they do not hold eight. */
     if ((double)m * (double)n * unit < (follows ? 6e6 : 2e6) || (follows && n * unit > 131072))
         return 0;
+    const int64_t line = w ? n * unit : 0;
     int64_t chunks = 16;
-    while (chunks > 1 && (chunks * n * unit > 1048576 || m / chunks < 32))
+    while (chunks > 1 && (chunks * line > 1048576 || m / chunks < 32))
         chunks /= 2;
-    weft_block *block = chunks > 1 ? ctx->alloc(ctx, chunks * n * unit) : 0;
-    if (!block)
+    weft_block *block = line && chunks > 1 ? ctx->alloc(ctx, chunks * line) : 0;
+    if (line && !block)
         return 0;
     weft_swept_$S of = {.rows = m, .n = n, .chunks = chunks, .lead = a0, .y0 = y0, .z0 = z0, .a = a, .z = z,
-                        .x = (const $T *)x, .y = y, .lines = block->data, .chunk = chunk};
+                        .x = (const $T *)x, .y = y, .lines = block ? block->data : 0, .chunk = chunk};
     ctx->parallel(ctx, weft_sweep_share_$S, &of, chunks, 1);
     const int32_t before = &fp_flags();
     &fp_clear();
-    for (int64_t j = 0; j < n; ++j) {
+    for (int64_t j = 0; line && j < n; ++j) {
         $T sum = of.lines[j];
         for (int64_t k = 1; k < chunks; ++k)
             sum += of.lines[k * n + j];
@@ -191,7 +216,8 @@ __attribute__((cold, noinline)) static int weft_sweep_$S(weft_ctx *ctx, weft_chu
     }
     of.raised |= &fp_flags() & (WEFT_FP_OVERFLOW | WEFT_FP_INVALID);
     &fp_raise(before);
-    ctx->release(ctx, block);
+    if (block)
+        ctx->release(ctx, block);
     return !of.raised;
 }
 """,

@@ -146,7 +146,7 @@ def _line_of(span: Span | None, source: FunctionSource, found: dict[int, Line]) 
 def _tell(line: Line, node: Node, words: str, amount: Traffic | None) -> None:
     if amount is not None:
         line.nanoseconds += amount.nanoseconds
-        moved = amount.words() if isinstance(node, Map | Reduce) or _is_swept(node, amount) else ""
+        moved = amount.words() if isinstance(node, Map | Reduce) or _is_swept(node) else ""
         words = f"{words} {moved}" if moved else words
     line.note(words)
     if isinstance(node, NumpyCall):
@@ -188,8 +188,8 @@ def _words(node: Node, program: Program, amount: Traffic | None) -> str:
             return f"a reduction ({op}){', in parallel' if schedule is Schedule.PARALLEL else ''}"
         case Scan(op=op):
             return f"a running {op}"
-        case MatMul(joint=joint) if _is_swept(node, amount):
-            return f"a matrix product, in one sweep with the {'one before' if joint else 'next'}"
+        case MatMul() if _is_swept(node) and amount is not None:
+            return f"a matrix times a vector{'' if amount.bytes else ', in the sweep of the one before'}"
         case MatMul():
             return "a matrix product, by NumPy's BLAS"
         case NumpyCall(function=function):
@@ -200,6 +200,5 @@ def _words(node: Node, program: Program, amount: Traffic | None) -> str:
             return ""
 
 
-def _is_swept(node: Node, amount: Traffic | None) -> bool:
-    """Whether a product is one of two that read their matrix once."""
-    return isinstance(node, MatMul) and amount is not None and amount.is_memory_bound
+def _is_swept(node: Node) -> bool:
+    return isinstance(node, MatMul) and node.sweep

@@ -20,7 +20,6 @@ from weft.passes.in_place import InPlace
 from weft.passes.inline_producers import InlineProducers
 from weft.passes.inner_products import InnerProducts
 from weft.passes.interchange_maps import InterchangeMaps
-from weft.passes.joint_products import JointProducts
 from weft.passes.loop_reductions import LoopReductions
 from weft.passes.loop_to_map import LoopToMap
 from weft.passes.loops_inward import LoopsInward
@@ -36,6 +35,7 @@ from weft.passes.strip_loops import StripLoops
 from weft.passes.structure_continues import StructureContinues
 from weft.passes.sums_forward import SumsForward
 from weft.passes.sums_outward import SumsOutward
+from weft.passes.sweep_matrices import SweepMatrices
 from weft.passes.unify_carries import UnifyCarries
 
 
@@ -69,7 +69,7 @@ def _cpu_passes() -> tuple[Pass, ...]:
         ReadPieces(),  # when readers are as large as they get
         CollapseMaps(),  # of parts that are one point wide
         FuseMaps(),
-        JointProducts(),  # products, and what stands between them, are what they will be
+        SweepMatrices(),  # products, and what stands between them, are what they will be
         DenseRefs(),
         InterchangeMaps(),
         LoopsInward(),  # the innermost parameter of each map is known now

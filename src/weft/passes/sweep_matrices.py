@@ -1,15 +1,16 @@
-"""Two products of one matrix and its transpose with vectors are brought together, to be made in one sweep through it.
+"""Products of a matrix and a vector become sweeps through the matrix, and two of one matrix come together for it.
 
-before:  matmul t = A @ y                              after:   matmul t = A @ y
-         x += t                                                 matmul s = v @ A joint
+before:  matmul t = A @ y                              after:   matmul t = A @ y sweep
+         x += t                                                 matmul s = v @ A sweep
          guard n == k else site 3                               x += t
          alloc s site 3; matmul s = v @ A                       u += s
          u += s
 
-The first one moves down to the second, past what has nothing to do with it; or else the second up to the first, past
-what it does not need. What it does need goes in front of both. Its guards and its memory then go up to the site above:
-a program that leaves there has done nothing yet of what stands below. Whether the sweep pays is seen when it runs: the
-matrix must be too large for the caches (`codegen/support_sweeps.py`).
+Such a product takes as long as it takes to read the matrix; two that stand one behind the other, one of the matrix and
+one of its transpose, read it once. The first one moves down to the second, past what has nothing to do with it; or else
+the second up to the first, past what it does not need. What it does need goes in front of both. Its guards and its
+memory then go up to the site above: a program that leaves there has done nothing yet of what stands below. Whether a
+sweep pays is seen when it runs: the matrix must be too large for the caches (`codegen/support_sweeps.py`).
 """
 
 from __future__ import annotations
@@ -20,9 +21,9 @@ from typing import ClassVar
 
 from weft.analysis.effects import effects_of
 from weft.analysis.facts import Facts
-from weft.analysis.sweeps import share_sweep
+from weft.analysis.sweeps import is_sweep, share_sweep
 from weft.ir.exprs import Value, values_in
-from weft.ir.nodes import Alloc, Guard, MatMul, Node, Program, Region, Site
+from weft.ir.nodes import Alloc, Guard, Node, Program, Region, Site
 from weft.ir.traverse import all_nodes, touched_containers, values_used_in
 from weft.passes.base import Bench, Session, rewrite_regions
 from weft.passes.open_sites import open_site, writes_of
@@ -30,55 +31,53 @@ from weft.support.abi import NOT_COMPILED
 
 
 @dataclass(frozen=True, slots=True)
-class JointProducts:
-    """Bring the two products of a matrix together."""
+class SweepMatrices:
+    """Bring two products of a matrix together, and mark all that are to be sweeps."""
 
-    name: ClassVar[str] = "joint-products"
+    name: ClassVar[str] = "sweep-matrices"
 
     def run(self, program: Program, session: Session) -> Program:
-        """The program with pairs of products."""
-        if sum(isinstance(node, MatMul) for node in all_nodes(program.body)) < 2:
-            return program
+        """The program with sweeps."""
         bench = Bench(self.name, program, session)
+        if not any(is_sweep(node, bench.legality.memory) for node in all_nodes(program.body)):
+            return program
         return rewrite_regions(bench, lambda region, facts: _join(region, facts, bench))
 
 
 def _join(region: Region, facts: Facts, bench: Bench) -> Region:
-    nodes = list(region.nodes)
-    products = [node for node in nodes if isinstance(node, MatMul)]
+    nodes, memory = list(region.nodes), bench.legality.memory
+    products = [node for node in nodes if is_sweep(node, memory)]
     paired: set[int] = set()
     for number, second in enumerate(products):
         for first in reversed(products[:number]):
-            if {first.id, second.id} & paired or not share_sweep(first, second, bench.legality.memory):
+            if {id(first), id(second)} & paired or not share_sweep(first, second, memory):
                 continue
             arranged = _arranged(nodes, first, second, facts, bench)
             if arranged is None:
-                bench.note(
-                    "two products of a matrix stay apart: what stands between needs one of them", second, done=False
-                )
+                text = "two products of a matrix stay apart: what stands between needs one of them"
+                bench.note(text, second, done=False)
                 continue
             nodes = arranged
-            paired |= {first.id, second.id}
+            paired |= {id(first), id(second)}
             bench.note("two products share one sweep through their matrix", second, done=True)
-    return region if not paired or tuple(nodes) == region.nodes else Region(tuple(nodes))
+    marked = tuple(replace(node, sweep=True) if is_sweep(node, memory) else node for node in nodes)
+    return region if marked == region.nodes else Region(marked)
 
 
-def _arranged(nodes: list[Node], first: MatMul, second: MatMul, facts: Facts, bench: Bench) -> list[Node] | None:
+def _arranged(nodes: list[Node], first: Node, second: Node, facts: Facts, bench: Bench) -> list[Node] | None:
     """The nodes with the second product right behind the first, or None."""
     start, stop = (next(place for place, node in enumerate(nodes) if node is product) for product in (first, second))
-    between, joint = nodes[start + 1 : stop], replace(second, joint=True)
+    between, below = nodes[start + 1 : stop], nodes[stop + 1 :]
     for node in nodes[:start]:
         facts = facts.after(node)
     way = _Way(bench, facts)
     if all(way.may_pass(node, first) for node in between):
-        return [*nodes[:start], *between, first, joint, *nodes[stop + 1 :]]
+        return [*nodes[:start], *between, first, second, *below]
     needs = way.needs(between, second)
     if needs is None or not all(way.may_pass(node, first) for node in needs.moved):
         return None
-    above = nodes[:start]
-    if needs.checks:
-        above = way.checked(above, between, needs.checks)
-    return above and [*above, *needs.moved, first, joint, *needs.left, *nodes[stop + 1 :]]
+    above = way.checked(nodes[:start], between, needs.checks) if needs.checks else nodes[:start]
+    return None if above is None else [*above, *needs.moved, first, second, *needs.left, *below]
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +103,7 @@ class _Way:
             return not self.writes.close(mover, open_site(node))
         return not effects_of(node).jumps and self.bench.legality.independent(node, mover, self.facts)
 
-    def needs(self, between: Sequence[Node], second: MatMul) -> _Needs | None:
+    def needs(self, between: Sequence[Node], second: Node) -> _Needs | None:
         """What the second product needs, and what it may move past; None where that may leave, or cannot be told."""
         found, wanted = _Needs(), list[Node]([second])
         for node in reversed(between):

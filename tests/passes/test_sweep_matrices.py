@@ -14,9 +14,11 @@ import weft
 from tests.conftest import Golden
 from tests.passes.graphs import assert_same_outcomes, changed, graph
 from tests.passes.loops import SIZES, assert_agrees, body_text, matrix, through, unguarded, vector
+from weft.analysis.memory import Memory
+from weft.analysis.sweeps import joint_products
 from weft.ir.nodes import Alloc, MatMul, Program
-from weft.ir.traverse import all_nodes
-from weft.passes.joint_products import JointProducts
+from weft.ir.traverse import all_nodes, inner_regions
+from weft.passes.sweep_matrices import SweepMatrices
 
 
 def apart(A, x, z):
@@ -138,8 +140,31 @@ KEPT = [
 ]  # fmt: skip
 
 
+def by_rows(A, x, z):
+    return A @ x
+
+
+def by_columns(A, x, z):
+    return z @ A
+
+
+def with_an_update(A, x, z):
+    A += 1.0
+    y = 0.5 * (A.T @ z) + x
+    return y, A @ y
+
+
+ALONE = [by_rows, by_columns, with_an_update]
+
+
 def joints(program: Program) -> int:
-    return sum(isinstance(node, MatMul) and node.joint for node in all_nodes(program.body))
+    """How many pairs of products share a sweep."""
+    inner = (region for node in all_nodes(program.body) for region in inner_regions(node))
+    return sum(len(joint_products(region, Memory(program.containers))) for region in (program.body, *inner))
+
+
+def sweeps(program: Program) -> int:
+    return sum(isinstance(node, MatMul) and node.sweep for node in all_nodes(program.body))
 
 
 def arguments(m: int, n: int, dtype: Any = np.float64) -> list[Any]:
@@ -148,9 +173,9 @@ def arguments(m: int, n: int, dtype: Any = np.float64) -> list[Any]:
 
 @pytest.mark.parametrize("function", JOINED)
 def test_joined(function: Callable[..., Any]) -> None:
-    made, _ = through(unguarded(function, arguments(3, 4)), JointProducts())
+    made, _ = through(unguarded(function, arguments(3, 4)), SweepMatrices())
     assert joints(made) == (2 if function is twice else 1)
-    assert through(made, JointProducts())[0] is made
+    assert through(made, SweepMatrices())[0] is made
     for m in SIZES:
         for n in SIZES:
             if function is not of_a_part or (m and n):
@@ -159,15 +184,25 @@ def test_joined(function: Callable[..., Any]) -> None:
 
 @pytest.mark.parametrize("function", KEPT)
 def test_kept(function: Callable[..., Any]) -> None:
-    before = unguarded(function, arguments(3, 4))
-    assert through(before, JointProducts())[0] is before
+    made, _ = through(unguarded(function, arguments(3, 4)), SweepMatrices())
+    assert joints(made) == 0
+    assert sweeps(made) == 2
+    assert_agrees(function, made, lambda: arguments(4, 3))
+
+
+@pytest.mark.parametrize("function", ALONE)
+def test_alone(function: Callable[..., Any]) -> None:
+    made, _ = through(unguarded(function, arguments(3, 4)), SweepMatrices())
+    assert (joints(made), sweeps(made)) == (0, 2 if function is with_an_update else 1)
+    for m in SIZES:
+        assert_agrees(function, made, lambda m=m: arguments(m, 3))
 
 
 @pytest.mark.parametrize("dtype", [np.int64, np.complex128, np.bool_])
 def test_other_numbers_are_left_alone(dtype: Any) -> None:
     given = [item.astype(dtype) for item in arguments(3, 4)]
     before = unguarded(apart, given)
-    assert through(before, JointProducts())[0] is before
+    assert through(before, SweepMatrices())[0] is before
 
 
 # ---- guards and memory go up, others stay ---------------------------------------------------------------------------
@@ -181,10 +216,11 @@ FIRST = """
   alloc T site 0
   matmul T[$0] over [%n.1, 1] = P[0:%n.1, :] @ B[$0] over [%c.4, 1] warn 0
 """
-SECOND = """
+PRODUCT = "matmul U[$1] over [1, %c.4] = A[$1] over [1, %n.1] @ P[0:%n.1, :] warn 0"
+SECOND = f"""
   guard less(%n.1, 5): b1 else site 1 "whatever the second one needs"
   alloc U site 1
-  matmul U[$1] over [1, %c.4] = A[$1] over [1, %n.1] @ P[0:%n.1, :] warn 0
+  {PRODUCT}
 """
 AGAIN = "site 1 f0@(1) {A: slot 0, B: slot 1, P: slot 2}"
 END = "return tuple(T[:], U[:])"
@@ -209,7 +245,7 @@ def copied(to: str, source: str = "T[%i.10]", number: int = 10) -> str:
 
 def test_before_and_after(golden: Golden) -> None:
     before = between("alloc V site 0\n" + copied("V[%i.10]"), end="return tuple(V[:], U[:])")
-    made, session = changed(JointProducts(), before)
+    made, session = changed(SweepMatrices(), before)
     assert [record.text for record in session.records] == ["two products share one sweep through their matrix"]
     assert body_text(made) == golden
     assert_same_outcomes(before, made)
@@ -218,7 +254,7 @@ def test_before_and_after(golden: Golden) -> None:
 def test_past_what_python_sees() -> None:
     """The sum is stored where Python sees it; whether the second product can be made is known before."""
     before = between(copied("B[0] resolve add"))
-    made, _ = changed(JointProducts(), before)
+    made, _ = changed(SweepMatrices(), before)
     assert joints(made) == 1
     assert_same_outcomes(before, made)
 
@@ -228,9 +264,10 @@ MORE = 'guard less(%k.5, 3): b1 else site 0 "not compiled: more"\n'
 
 @pytest.mark.parametrize("middle", [copied("A[%i.10]"), copied("P[%i.10, 0]"), MORE + copied("B[0] resolve add")])
 def test_not_past_what_it_reads_or_what_is_left_to_python(middle: str) -> None:
-    made, session = changed(JointProducts(), between(middle))
+    made, session = changed(SweepMatrices(), between(middle))
     assert joints(made) == 0
     assert [record.done for record in session.records] == [False]
+    assert sweeps(made) == 2
 
 
 def test_memory_does_not_fail_below_what_python_sees() -> None:
@@ -245,17 +282,37 @@ def test_memory_does_not_fail_below_what_python_sees() -> None:
   return tuple(V[:], U[:])""",
         *ARRAYS,
     )
-    made, _ = changed(JointProducts(), before)
+    made, _ = changed(SweepMatrices(), before)
     assert joints(made) == 1
     kinds = [type(node).__name__ for node in made.body.nodes if isinstance(node, Alloc | MatMul)]
     assert kinds == ["Alloc", "Alloc", "Alloc", "MatMul", "MatMul"]
     assert_same_outcomes(before, made)
 
 
+def test_with_nothing_above_them() -> None:
+    """In a loop, where the first product stands at the head and the second one goes up to it."""
+    product = "matmul T[$0] over [%n.1, 1] = P[0:%n.1, :] @ B[$0] over [%c.4, 1] warn 0"
+    before = graph(
+        f"""{SITE}{FIRST.rpartition("  matmul")[0]}
+  alloc U site 0
+  alloc V site 0
+  for %t.30: py_int in 0:2 {{
+    {product}{copied("V[%i.10]")}    {PRODUCT}
+    continue
+  }}
+  {product}
+  return tuple(T[:], V[:], U[:])""",
+        *ARRAYS,
+    )
+    made, _ = changed(SweepMatrices(), before)
+    assert joints(made) == 1
+    assert_same_outcomes(before, made)
+
+
 def test_not_past_a_site_that_shows_its_result() -> None:
     site = AGAIN.replace("}", ", t: T[:], u: U[:]}")
     before = between("alloc U site 0", site, second=SECOND.replace("  alloc U site 1\n", ""))
-    made, _ = changed(JointProducts(), before)
+    made, _ = changed(SweepMatrices(), before)
     assert joints(made) == 0
 
 
@@ -304,11 +361,18 @@ def assert_near(function: Callable[..., Any], program: Callable[..., Any], given
         np.testing.assert_allclose(ours, theirs, rtol=0.0, atol=eps * scale * sum(A.shape))
 
 
-DEPENDENT = (one_after_the_other, with_a_step_between, changed_between, in_place_of_the_vector, in_a_loop)
+DEPENDENT = (
+    with_an_update,
+    one_after_the_other,
+    with_a_step_between,
+    changed_between,
+    in_place_of_the_vector,
+    in_a_loop,
+)
 LARGE = (1021, 787)  # what is not too large for the caches is left to BLAS; no multiple of anything
 
 
-@pytest.mark.parametrize("function", [*JOINED, *KEPT])
+@pytest.mark.parametrize("function", [*JOINED, *KEPT, *ALONE])
 def test_large_ones_agree(function: Callable[..., Any]) -> None:
     program = weft.program(function)
     assert_near(function, program, numbers(*LARGE))
@@ -317,7 +381,7 @@ def test_large_ones_agree(function: Callable[..., Any]) -> None:
     assert program.stats.native_calls == 1 + (function in (apart, one_after_the_other))
 
 
-@pytest.mark.parametrize("function", [apart, one_after_the_other, added])
+@pytest.mark.parametrize("function", [apart, one_after_the_other, by_rows, by_columns])
 @pytest.mark.parametrize("form", ["C", "F", "part", "back", "both back", "steps"])
 def test_any_order_of_the_matrix_agrees(function: Callable[..., Any], form: str) -> None:
     program = weft.program(function)
@@ -331,7 +395,9 @@ def test_any_shape_agrees(function: Callable[..., Any], shape: tuple[int, int]) 
     assert_near(function, weft.program(function), numbers(*shape))
 
 
-@pytest.mark.parametrize(("function", "form"), [(apart, "C"), (apart, "F"), (one_after_the_other, "part")])
+@pytest.mark.parametrize(
+    ("function", "form"), [(apart, "C"), (apart, "F"), (one_after_the_other, "part"), (by_columns, "C")]
+)
 def test_large_matrices_are_swept_over(function: Callable[..., Any], form: str) -> None:
     """On threads, with a line of sums per chunk: less than a MiB. A small matrix needs none of it."""
     program, given = weft.program(function), numbers(*LARGE, form=form)
@@ -343,13 +409,14 @@ def test_large_matrices_are_swept_over(function: Callable[..., Any], form: str) 
     assert own + 8 * sum(LARGE) < program.stats.peak_bytes < own + 8 * sum(LARGE) + 2**20
 
 
-def test_without_the_pass_there_is_no_sweep() -> None:
-    program = weft.program(apart, without=("joint-products",))
-    assert_near(apart, program, numbers(*LARGE))
+@pytest.mark.parametrize("function", [apart, by_rows])
+def test_without_the_pass_there_is_no_sweep(function: Callable[..., Any]) -> None:
+    program = weft.program(function, without=("sweep-matrices",))
+    assert_near(function, program, numbers(*LARGE))
     assert program.stats.parallel_regions == 0
 
 
-@pytest.mark.parametrize("function", [apart, one_after_the_other, in_a_loop])
+@pytest.mark.parametrize("function", [apart, one_after_the_other, by_rows, by_columns, in_a_loop])
 def test_the_same_bits_on_one_and_more_threads(function: Callable[..., Any]) -> None:
     results = [weft.program(function, threads=threads)(*numbers(*LARGE)) for threads in (1, 2, 3)]
     for other in results[1:]:
@@ -412,7 +479,7 @@ def told(function: Callable[..., Any], given: Sequence[Any]) -> tuple[set[tuple[
     return {(str(item.message), item.lineno) for item in caught}, result
 
 
-@pytest.mark.parametrize("function", [apart, one_after_the_other, the_other_first, added])
+@pytest.mark.parametrize("function", [apart, one_after_the_other, added, by_rows, by_columns])
 @pytest.mark.parametrize("odd", [np.nan, -np.inf, 1e308])
 @pytest.mark.parametrize("where", ["matrix", "last row", "x", "z", "infinity and zero"])
 def test_odd_numbers_spread_and_warn_as_in_python(function: Callable[..., Any], odd: float, where: str) -> None:
@@ -439,5 +506,5 @@ def test_the_listing_says_it() -> None:
     program = weft.program(apart)
     program(*numbers(5, 6))
     text = str(program.explain())
-    assert "a matrix product, in one sweep with the next (8 bytes, 4 operations a point; memory-bound)" in text
-    assert "a matrix product, in one sweep with the one before" in text
+    assert "a matrix times a vector (8 bytes, 4 operations a point; memory-bound); " in text
+    assert "a matrix times a vector, in the sweep of the one before" in text
