@@ -19,6 +19,7 @@ SELECTED = {
     "elements": ("tests/codegen/test_reduced_elements.py", "f4-1 or i4-2 or positions"),
     "warnings": ("tests/codegen/test_reduction_warnings.py", "quotient or choice or overflow"),
     "products": ("tests/codegen/test_products.py", "f8 or c8 or u1 or vector or batch"),
+    "sweeps": ("tests/codegen/test_sweeps.py", "wide or swept or strides or warns"),
     "operations": ("tests/codegen/test_operations.py", "bits and (i8 or u2 or f8)"),
     "scalars": ("tests/codegen/test_python_scalars.py", ""),
 }

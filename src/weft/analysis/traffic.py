@@ -14,6 +14,8 @@ from dataclasses import field
 from typing import Final
 
 from weft.analysis.cost import operation_weight, tasklet_weight
+from weft.analysis.memory import Memory
+from weft.analysis.sweeps import joint_products
 from weft.ir.exprs import Expr, Index, Op, Value
 from weft.ir.nodes import (
     Branch,
@@ -73,8 +75,13 @@ class _Walk:
     known: dict[Value, float] = field(default_factory=dict[Value, float])
 
     def region(self, region: Region, times: float, *, shared: bool) -> Iterator[tuple[Node, Traffic]]:
-        for node in region.nodes:
-            yield from self.node(node, times, shared=shared)
+        joint = joint_products(region, Memory(self.program.containers))
+        for place, node in enumerate(region.nodes):
+            if place in joint:
+                yield node, self.product(joint[place][0], times, 4)  # for both: they read the matrix once
+                yield joint[place][1], Traffic(times, 0, 0, 0.0, is_memory_bound=True)
+            elif place - 1 not in joint:
+                yield from self.node(node, times, shared=shared)
 
     def node(self, node: Node, times: float, *, shared: bool) -> Iterator[tuple[Node, Traffic]]:
         match node:
@@ -103,13 +110,20 @@ class _Walk:
                 points = times * self.extent(source.shape)
                 size = self.program.containers[source.container].dtype.itemsize
                 yield node, Traffic(points, size, 1, points * size * _NS_PER_BYTE, is_memory_bound=True)
-            case MatMul(output=output, lhs=lhs):
-                points = times * self.extent([*output.shape, lhs.shape[-1]])
-                yield node, Traffic(points, 0, 2, points * _NS_PER_PRODUCT, is_memory_bound=False)
+            case MatMul():
+                yield node, self.product(node, times)
             case NumpyCall():
                 yield node, Traffic(times, 0, 0, times * NOMINAL, is_memory_bound=False)
             case _:
                 return
+
+    def product(self, node: MatMul, times: float, operations: int = 2) -> Traffic:
+        """A product, or all that one sweep through a matrix makes."""
+        points = times * self.extent([*node.output.shape, node.lhs.shape[-1]])
+        if not node.sweep:
+            return Traffic(points, 0, operations, points * _NS_PER_PRODUCT, is_memory_bound=False)
+        size = self.program.containers[node.output.container].dtype.itemsize
+        return Traffic(points, size, operations, points * size * _NS_PER_BYTE / 2, is_memory_bound=True)
 
     def tasklets(self, body: Region, points: float, *, parallel: bool) -> Traffic:
         """What a map does itself at its points; the arms of branches in it are both counted."""

@@ -5,14 +5,20 @@ The pairs of a batch are shared out to threads where BLAS would use one for each
     static void f_body_0(void *raw, int64_t begin, int64_t end) { for (pair = begin; pair < end; ++pair) product(...); }
     ...
     ctx->parallel(ctx, f_body_0, &env, pairs, grain);
+
+Products of a large matrix and a vector are sweeps through it, which two of one matrix share (`support_sweeps.py`):
+
+    if (!weft_sweep_f64(ctx, ..., m, n, A, ...)) { product(...); product(...); }
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import ExitStack
 from typing import Final
 
 from weft.analysis.memory import Memory
+from weft.analysis.sweeps import MatrixVector, follows, is_sweep, matrix_vector
 from weft.codegen.access import element, view_strides
 from weft.codegen.expressions import index_text
 from weft.codegen.fp_flags import clear_flags, hardware_flags, raised_flags, report
@@ -30,6 +36,50 @@ _BLAS_LETTERS: Final = {DType.FLOAT32: "s", DType.FLOAT64: "d", DType.COMPLEX64:
 
 def emit_matmul(kernel: Kernel, node: MatMul) -> None:
     """`output = lhs @ rhs` for every point of the batch axes."""
+    if node.sweep and is_sweep(node, Memory(kernel.program.containers)):
+        emit_sweep(kernel, node)
+    else:
+        _emit_plain(kernel, node)
+
+
+def emit_sweep(kernel: Kernel, *products: MatMul) -> None:
+    """A product of a matrix and a vector, or two that share a sweep.
+
+    They are made as others where the sweep says that it has not made them, or that they may have to warn.
+    """
+    shown = [product for product in map(matrix_vector, products) if product is not None]
+    chunks = ["0", "0"] if kernel.parallel or kernel.map_depth else _chunks(kernel, shown)
+    if chunks == ["0", "0"]:
+        for node in products:
+            (emit_sweep if len(products) > 1 else _emit_plain)(kernel, node)
+        return
+    kernel.writer.comment(products[0].span)
+    matrix, dtype = shown[0].matrix, kernel.container(shown[0].matrix.container).dtype
+    lines = [_line(kernel, view) for product in shown for view in (product.vector, product.output)]
+    lines += [f"0, {dtype.itemsize}"] * (4 - len(lines))
+    extents = [index_text(kernel, extent) for extent in matrix.shape]
+    texts = ", ".join([*chunks, *extents, _matrix(kernel, matrix, ()), *lines])
+    done = kernel.bind(f"{kernel.support.need('sweep', dtype)}(ctx, {texts})", "int32_t", "done")
+    with kernel.block(f"if (!{done})"):
+        for node in products:
+            _emit_plain(kernel, node)
+
+
+def _chunks(kernel: Kernel, products: Sequence[MatrixVector]) -> list[str]:
+    """The support functions for a matrix stored by rows, and for one stored by columns; "0" for what it is not."""
+    if len(products) == 1:
+        names = ("sweep_dots", "sweep_adds")
+    else:
+        names = ("sweep_following", "") if follows(*products) else ("sweep_apart", "sweep_apart")
+    matrix = products[0].matrix
+    dtype, strides = kernel.container(matrix.container).dtype, view_strides(kernel, matrix)
+    return [
+        kernel.support.need(name, dtype) if name and stride != str(dtype.itemsize) else "0"
+        for name, stride in zip(names, strides, strict=True)
+    ]
+
+
+def _emit_plain(kernel: Kernel, node: MatMul) -> None:
     kernel.writer.comment(node.span)
     dtype = kernel.container(node.output.container).dtype
     kinds = "oi" if dtype.kind in "fc" else ""
@@ -111,6 +161,11 @@ def _emit_pair(kernel: Kernel, node: MatMul, batch: tuple[Index, ...]) -> None:
     kernel.line(f"{function}({libraries}{rows}, {columns}, {inner},")
     for number, text in enumerate(matrices):
         kernel.line(f"    {text}{');' if number == 2 else ','}")
+
+
+def _line(kernel: Kernel, view: View) -> str:
+    """Address of a column and the byte stride along it."""
+    return _matrix(kernel, view, ()).rpartition(", ")[0]
 
 
 def _matrix(kernel: Kernel, view: View, batch: tuple[Index, ...]) -> str:

@@ -6,6 +6,8 @@ import math
 from typing import assert_never
 
 from weft.analysis.lifetimes import end, head
+from weft.analysis.memory import Memory
+from weft.analysis.sweeps import joint_products
 from weft.codegen.c_types import c_type
 from weft.codegen.exits import emit_return, emit_site
 from weft.codegen.expressions import emit_expr, index_factor, index_text
@@ -13,7 +15,7 @@ from weft.codegen.fp_flags import emit_watched
 from weft.codegen.kernel import Kernel, Scope, bare
 from weft.codegen.nests import emit_elementwise, emit_map
 from weft.codegen.numpy_calls import emit_numpy_call
-from weft.codegen.products import emit_matmul
+from weft.codegen.products import emit_matmul, emit_sweep
 from weft.codegen.reductions import emit_reduce
 from weft.codegen.references import assign_targets, declare_carries, declare_targets, leave_to_loop, release_scope
 from weft.codegen.releases import emit_releases, plan_releases
@@ -53,9 +55,13 @@ def emit_region(kernel: Kernel, region: Region, scope: Scope) -> None:
     """The nodes of a region; what it owns is released at its end, or before."""
     kernel.scopes.append(scope)
     scope.dying = plan_releases(kernel, region, scope)
+    joint = joint_products(region, Memory(kernel.program.containers))
     for place, node in enumerate(region.nodes):
         scope.place = place
-        _emit_node(kernel, node)
+        if place in joint:
+            emit_sweep(kernel, *joint[place])
+        elif place - 1 not in joint:
+            _emit_node(kernel, node)
         emit_releases(kernel, end(place))
     if not region.nodes or not isinstance(region.nodes[-1], Yield | Continue | Break | Return):
         release_scope(kernel)

@@ -21,6 +21,7 @@ from weft.codegen.support_floats import FLOAT_FUNCTIONS, PYTHON_FLOAT_FUNCTIONS
 from weft.codegen.support_integers import BOOL_FUNCTIONS, INTEGER_FUNCTIONS
 from weft.codegen.support_machine import MACHINE_FUNCTIONS
 from weft.codegen.support_products import PRODUCT_FUNCTIONS
+from weft.codegen.support_sweeps import SWEEP_FUNCTIONS
 from weft.codegen.support_tiles import COMPLEX_TILES, FLOAT_TILES
 from weft.ir.dtypes import DType
 from weft.support.errors import InternalError
@@ -30,7 +31,7 @@ _TEMPLATES: Mapping[str, Mapping[str, str]] = {
     "b": {**INTEGER_FUNCTIONS, **BOOL_FUNCTIONS},
     "i": INTEGER_FUNCTIONS,
     "u": INTEGER_FUNCTIONS,
-    "f": {**FLOAT_FUNCTIONS, **PYTHON_FLOAT_FUNCTIONS, **FLOAT_TILES},
+    "f": {**FLOAT_FUNCTIONS, **PYTHON_FLOAT_FUNCTIONS, **FLOAT_TILES, **SWEEP_FUNCTIONS},
     "c": {**COMPLEX_FUNCTIONS, **PYTHON_COMPLEX_FUNCTIONS, **COMPLEX_TILES},
 }
 _CALL = re.compile(r"(@@|@|%|&)(\w+)\(")

@@ -126,9 +126,10 @@ def _annotate(engine: Engine, source: FunctionSource, found: dict[int, Line]) ->
     program = made.stages[-1].program
     traffic = {getattr(node, "id", -1): amount for node, amount in traffic_of(program)}
     for node in all_nodes(program.body):
-        line, words = _line_of(getattr(node, "span", None), source, found), _words(node, program)
+        amount = traffic.get(getattr(node, "id", -1))
+        line, words = _line_of(getattr(node, "span", None), source, found), _words(node, program, amount)
         if line is not None and words:
-            _tell(line, node, words, traffic.get(getattr(node, "id", -1)))
+            _tell(line, node, words, amount)
     for record in made.session.records:
         line = _line_of(record.span, source, found)
         if line is None or record.done or (record.step not in _TELLING and not record.wish):
@@ -145,7 +146,7 @@ def _line_of(span: Span | None, source: FunctionSource, found: dict[int, Line]) 
 def _tell(line: Line, node: Node, words: str, amount: Traffic | None) -> None:
     if amount is not None:
         line.nanoseconds += amount.nanoseconds
-        moved = amount.words() if isinstance(node, Map | Reduce) else ""
+        moved = amount.words() if isinstance(node, Map | Reduce) or _is_swept(node) else ""
         words = f"{words} {moved}" if moved else words
     line.note(words)
     if isinstance(node, NumpyCall):
@@ -174,7 +175,7 @@ def _is_text(stmt: ast.stmt) -> bool:
     return isinstance(stmt, ast.Expr) and isinstance(stmt.value, ast.Constant) and isinstance(stmt.value.value, str)
 
 
-def _words(node: Node, program: Program) -> str:
+def _words(node: Node, program: Program, amount: Traffic | None) -> str:
     match node:
         case Alloc(container=name) if program.containers[name].storage is Storage.TRANSIENT:
             rank = program.containers[name].rank
@@ -187,6 +188,8 @@ def _words(node: Node, program: Program) -> str:
             return f"a reduction ({op}){', in parallel' if schedule is Schedule.PARALLEL else ''}"
         case Scan(op=op):
             return f"a running {op}"
+        case MatMul() if _is_swept(node) and amount is not None:
+            return f"a matrix times a vector{'' if amount.bytes else ', in the sweep of the one before'}"
         case MatMul():
             return "a matrix product, by NumPy's BLAS"
         case NumpyCall(function=function):
@@ -195,3 +198,7 @@ def _words(node: Node, program: Program) -> str:
             return "a loop in order"
         case _:
             return ""
+
+
+def _is_swept(node: Node) -> bool:
+    return isinstance(node, MatMul) and node.sweep

@@ -35,6 +35,7 @@ from weft.passes.strip_loops import StripLoops
 from weft.passes.structure_continues import StructureContinues
 from weft.passes.sums_forward import SumsForward
 from weft.passes.sums_outward import SumsOutward
+from weft.passes.sweep_matrices import SweepMatrices
 from weft.passes.unify_carries import UnifyCarries
 
 
@@ -68,6 +69,7 @@ def _cpu_passes() -> tuple[Pass, ...]:
         ReadPieces(),  # when readers are as large as they get
         CollapseMaps(),  # of parts that are one point wide
         FuseMaps(),
+        SweepMatrices(),  # products, and what stands between them, are what they will be
         DenseRefs(),
         InterchangeMaps(),
         LoopsInward(),  # the innermost parameter of each map is known now

@@ -278,12 +278,15 @@ class Scan:
 class MatMul:
     """`output[..., i, j] = sum over k of lhs[..., i, k] * rhs[..., k, j]`, all of one element type.
 
-    Vectors are views with an added axis; batch axes are already broadcast. For bool the sum is `or`.
+    Vectors are views with an added axis; batch axes are already broadcast. For bool the sum is `or`. A `sweep` is
+    made by loops of our own where its matrix is large, together with a sweep of the same matrix right before it: that
+    says how, and changes no meaning.
     """
 
     output: View
     lhs: View
     rhs: View
+    sweep: bool = False
     warn: int = -1
     id: int = field(default=0, compare=False)
     span: Span | None = field(default=None, compare=False, repr=False)

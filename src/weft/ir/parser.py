@@ -228,7 +228,8 @@ def _matmul(source: Source) -> MatMul:
     lhs = parse_view(source)
     source.expect("@")
     rhs = parse_view(source)
-    return MatMul(output=output, lhs=lhs, rhs=rhs, warn=_warn(source), id=source.next_id())
+    sweep = source.accept("sweep")
+    return MatMul(output=output, lhs=lhs, rhs=rhs, sweep=sweep, warn=_warn(source), id=source.next_id())
 
 
 def _call(source: Source) -> NumpyCall:

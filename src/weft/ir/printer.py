@@ -367,7 +367,7 @@ class _Printer(_ExprPrinter):
                 return text + _warn(node.warn)
             case MatMul():
                 text = f"matmul {self.view(node.output)} = {self.view(node.lhs)} @ {self.view(node.rhs)}"
-                return text + _warn(node.warn)
+                return text + (" sweep" if node.sweep else "") + _warn(node.warn)
 
     def _call(self, node: NumpyCall) -> str:
         given = [self.bundle(bundle) for bundle in node.args]

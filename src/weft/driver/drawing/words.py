@@ -60,7 +60,7 @@ def _operation(node: Alloc | Tasklet | Elementwise | Reduce | Scan | MatMul | Nu
         case Scan():
             return [f"scan {node.op} axis {node.axis}"]
         case MatMul():
-            return ["matmul"]
+            return ["matmul sweep" if node.sweep else "matmul"]
         case NumpyCall():
             return [f"call {node.function}"]
         case Alloc():
