@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import Enum, auto
 
+from weft.analysis.memory import made_in_loops
 from weft.codegen.c_types import c_type
 from weft.codegen.names import NameTable
 from weft.codegen.replays import Saved
@@ -97,6 +98,7 @@ class Kernel:
     parallel: bool = False
     counter: int = 0
     extents: frozenset[Value] = field(init=False)
+    apart: frozenset[frozenset[str]] = field(init=False)  # pairs of containers that share no memory where both are used
 
     def __post_init__(self) -> None:
         """The lengths of arrays.
@@ -105,6 +107,7 @@ class Kernel:
         """
         containers = self.program.containers.values()
         self.extents = frozenset(value for array in containers for extent in array.shape for value in extent.values)
+        self.apart = made_in_loops(self.program.body)
 
     def line(self, text: str = "") -> None:
         """One line of C."""

@@ -7,6 +7,7 @@ from typing import assert_never
 
 from weft.analysis.lifetimes import end, head
 from weft.codegen.c_types import c_type
+from weft.codegen.compactions import compaction_here, emit_compaction
 from weft.codegen.exits import emit_return, emit_site
 from weft.codegen.expressions import emit_expr, index_factor, index_text
 from weft.codegen.fp_flags import emit_watched
@@ -159,6 +160,10 @@ def _emit_loop(kernel: Kernel, node: Loop) -> None:
 def _emit_iterations(kernel: Kernel, node: Loop) -> None:
     kernel.writer.comment(node.span)
     _emit_carries(kernel, node)
+    collected = compaction_here(kernel, node)
+    if collected is not None:
+        emit_compaction(kernel, node, collected)
+        return
     step = node.step.constant
     brief = _steps(node) <= _FEW_STEPS
     if step in (1, -1) and not kernel.parallel and not brief and _steps_of(node.body) <= _FEW_STEPS:

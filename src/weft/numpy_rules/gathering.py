@@ -31,10 +31,10 @@ from weft.numpy_rules.elementwise import (
     store_where,
 )
 from weft.numpy_rules.indexing import drop_axis
-from weft.numpy_rules.masks import count_true, places_of, put_where
+from weft.numpy_rules.masks import count_true, elements_where, put_where
 from weft.numpy_rules.memory_order import copied_order, iteration_order
-from weft.numpy_rules.reshaping import product, reshape_view
-from weft.numpy_rules.selections import Basic, Pick, Selected, Selection, as_selection, positions_at, select
+from weft.numpy_rules.reshaping import product
+from weft.numpy_rules.selections import Basic, Pick, Selected, Selection, positions_at, select
 from weft.numpy_rules.values import Array, Masked, Operand, Scalar
 from weft.numpy_rules.walking import Point, for_each
 
@@ -93,13 +93,7 @@ def gather(build: Builder, selection: Selection, *, c_order: bool = False) -> Ar
 
 def _elements_where(build: Builder, array: Array, mask: Array) -> Array:
     """`array[mask]` for a mask of the same shape: the elements in C order."""
-    flat = reshape_view(build, array.view, (product(array.shape),))
-    places = None if flat is None else places_of(build, mask)
-    if flat is None or places is None:
-        target = gather(build, as_selection(build, Masked(array, mask)))
-    else:
-        picks = (Pick(0, places, wrap=False),)
-        target = gather(build, Selection(Array(flat, array.dtype), picks, places.shape, 0))
+    target = elements_where(build, array, mask)
     note_chosen(build, target, mask, lambda: array, (array.view.container,))
     return target
 

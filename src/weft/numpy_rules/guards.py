@@ -77,7 +77,7 @@ class Ledger:
     views: set[str] = field(default_factory=set[str])  # REFs of views: never the very array that came in
     chosen: dict[str, Chosen] = field(default_factory=dict[str, Chosen])  # arrays of the elements that a mask chose
     counts: dict[str, Known[Index]] = field(default_factory=dict[str, "Known[Index]"])
-    places: dict[str, Known[Array]] = field(default_factory=dict[str, "Known[Array]"])
+    places: dict[str, Known[tuple[Array, ...]]] = field(default_factory=dict[str, "Known[tuple[Array, ...]]"])
     writes: dict[str, int] = field(default_factory=dict[str, int])  # how often the code so far writes a container
 
 
