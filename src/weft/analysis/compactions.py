@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 
 from weft.analysis.memory import Memory
 from weft.ir.dtypes import PY_INT
-from weft.ir.exprs import Expr, Index, Value, index, values_in
+from weft.ir.exprs import Expr, Index, Op, Value, index, values_in
 from weft.ir.nodes import Branch, Continue, Loop, Node, Tasklet, View, Yield
 from weft.ir.traverse import values_defined_in
 
@@ -45,6 +45,39 @@ class Compaction:
                 found.append(replace(tasklet, reads=reads, lets=lets))
         return tuple(reversed(found))
 
+    def asks(self, loop: Loop) -> object:
+        """The condition as a term that says the same for all loops that ask for the same: their variable is None."""
+        reads = {value: memlet for tasklet in self.before for value, memlet in tasklet.reads}
+        lets = {let.value: let.expr for tasklet in self.before for let in tasklet.lets}
+
+        def term(expr: Expr) -> object:
+            match expr:
+                case Value() if expr in reads:
+                    return reads[expr].container, tuple(map(term, reads[expr].index))
+                case Value():
+                    return term(lets[expr]) if expr in lets else None if expr == loop.var else expr
+                case Op():
+                    return expr.name, expr.type, tuple(map(term, expr.args))
+                case Index():
+                    return tuple((tuple(map(term, monomial)), factor) for monomial, factor in expr.terms)
+                case _:
+                    return expr
+
+        return term(self.condition)
+
+    def moves(self) -> tuple[Tasklet, ...] | None:
+        """What the body does as tasklets of one read and one write each; None if it does anything else."""
+        read = {value: memlet for tasklet in self.before for value, memlet in tasklet.reads}
+        writes = [write for tasklet in self.body for write in tasklet.writes]
+        inside = {*read, *(let.value for tasklet in self.before for let in tasklet.lets)}
+        found: list[Tasklet] = []
+        for target, expr in writes:
+            source = read.get(expr) if isinstance(expr, Value) else None
+            if source is None or any(coordinate.values & inside for coordinate in source.index):
+                return None
+            found.append(Tasklet(reads=((expr, source),), writes=((target, expr),)))
+        return tuple(found)
+
 
 def _closed(needed: set[Value], tasklet: Tasklet) -> set[Value]:
     """`needed`, with what its values that are lets of the tasklet are made of."""
@@ -52,6 +85,11 @@ def _closed(needed: set[Value], tasklet: Tasklet) -> set[Value]:
         if let.value in needed:
             needed |= values_in(let.expr)
     return needed
+
+
+def collects(loop: Loop) -> bool:
+    """Whether it has the form of a loop that collects; what it reads and writes is another question."""
+    return _parts(loop) is not None
 
 
 def compaction(loop: Loop, memory: Memory, apart: Apart = frozenset()) -> Compaction | None:

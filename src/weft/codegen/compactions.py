@@ -23,11 +23,14 @@ from dataclasses import dataclass
 from weft.analysis.compactions import Compaction, compaction
 from weft.analysis.memory import Memory
 from weft.codegen.expressions import emit_expr, index_text
-from weft.codegen.kernel import Kernel, bare
+from weft.codegen.kernel import Kernel
+from weft.codegen.nests import emit_map
 from weft.codegen.outlining import PARALLEL_POINTS, emit_outlined, outline
 from weft.codegen.tasklets import emit_tasklet
-from weft.ir.exprs import Value
-from weft.ir.nodes import Loop, Tasklet
+from weft.ir.dtypes import PY_INT
+from weft.ir.exprs import Value, index
+from weft.ir.nodes import Loop, Map, Region, Tasklet
+from weft.ir.substitution import Substitution
 
 _BLOCK = 128  # turns: as many as a byte can count
 _PIECES = 64  # for threads, at most
@@ -40,6 +43,14 @@ def compaction_here(kernel: Kernel, node: Loop) -> Compaction | None:
     if kernel.rewritten is not None:
         return None
     return compaction(node, Memory(kernel.program.containers), kernel.apart)
+
+
+@dataclass(frozen=True, slots=True)
+class _Block:
+    """The turns from `low` to `high`."""
+
+    low: Value
+    high: Value
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,45 +70,47 @@ class _Writer:
             emit_tasklet(self.kernel, tasklet)
 
     @contextmanager
-    def blocks(self, first: str, last: str) -> Generator[tuple[str, str]]:
-        """The loop over blocks, and the turns of one."""
+    def blocks(self, first: str, last: str) -> Generator[_Block]:
+        """The loop over blocks."""
         kernel = self.kernel
-        low, high = (kernel.names.claim(name) for name in ("low", "high"))
+        block = _Block(*(kernel.fresh_value(name, PY_INT) for name in ("low", "high")))
+        low, high = kernel.value(block.low), kernel.value(block.high)
         with kernel.block(f"for (int64_t {low} = {first}; {low} < {last}; {low} += {_BLOCK})"):
             kernel.line(f"const int64_t {high} = {last} - {low} > {_BLOCK} ? {low} + {_BLOCK} : {last};")
-            yield low, high
+            yield block
 
-    def look(self, low: str, high: str, keep: str = "") -> str:
+    def look(self, block: _Block, keep: str = "") -> str:
         """In how many turns of a block the condition holds; noted in the array `keep`, if any."""
-        kernel = self.kernel
+        kernel, low, high = self.kernel, self.kernel.value(block.low), self.kernel.value(block.high)
         found, kept = kernel.names.claim("found"), kernel.names.claim("kept")
         kernel.line(f"uint8_t {found} = 0;")
-        kernel.line(f"#pragma omp simd reduction(+:{found})")
-        with kernel.block(f"for (int64_t {self.turn} = {low}; {self.turn} < {high}; ++{self.turn})"):
-            self.tasklets(self.test)
-            kernel.line(f"const uint8_t {kept} = {bare(emit_expr(kernel, self.parts.condition))};")
-            if keep:
-                kernel.line(f"{keep}[{self.turn} - {low}] = {kept};")
-            kernel.line(f"{found} = (uint8_t)({found} + {kept});")
+        full = f"{low} + {_BLOCK}"
+        for head, end in ((f"if ({high} == {full})", full), ("else", high)):
+            with kernel.block(head):
+                kernel.line(f"#pragma omp simd reduction(+:{found})")
+                with kernel.block(f"for (int64_t {self.turn} = {low}; {self.turn} < {end}; ++{self.turn})"):
+                    self.tasklets(self.test)
+                    kernel.line(f"const uint8_t {kept} = {emit_expr(kernel, self.parts.condition)} != 0;")
+                    if keep:
+                        kernel.line(f"{keep}[{self.turn} - {low}] = {kept};")
+                    kernel.line(f"{found} = (uint8_t)({found} + {kept});")
         return found
 
     def count(self, first: str, last: str, total: str) -> None:
         """Add to `total` in how many turns the condition holds."""
-        with self.blocks(first, last) as (low, high):
-            self.kernel.line(f"{total} += {self.look(low, high)};")
+        with self.blocks(first, last) as block:
+            self.kernel.line(f"{total} += {self.look(block)};")
 
     def move(self, first: str, last: str) -> None:
         """The turns themselves; `here` is the number before them, and then the one after them."""
         kernel, turn, number, here = self.kernel, self.turn, self.number, self.here
         keep, to = kernel.names.claim("keep"), kernel.names.claim("to")
-        with self.blocks(first, last) as (low, high):
+        with self.blocks(first, last) as block:
+            low, high = kernel.value(block.low), kernel.value(block.high)
             kernel.line(f"uint8_t {keep}[{_BLOCK}];")
-            found = self.look(low, high, keep)
+            found = self.look(block, keep)
             with kernel.block(f"if ({found} == {high} - {low})"):
-                kernel.line("#pragma omp simd")
-                with kernel.block(f"for (int64_t {turn} = {low}; {turn} < {high}; ++{turn})"):
-                    kernel.line(f"const int64_t {number} = {here} + ({turn} - {low});")
-                    self.tasklets((*self.parts.before, *self.parts.body))
+                self.move_all(block)
             with kernel.block("else"):
                 kernel.line(f"const int64_t {to} = {here} + {found};")
                 head = f"for (int64_t {turn} = {low}, {number} = {here}; {number} < {to}; ++{turn})"
@@ -105,6 +118,23 @@ class _Writer:
                     self.tasklets((*self.parts.before, *self.parts.body))
                     kernel.line(f"{number} += {keep}[{turn} - {low}];")
             kernel.line(f"{here} += {found};")
+
+    def move_all(self, block: _Block) -> None:
+        """A block in which the condition always holds: what is only moved may be memcpy's."""
+        kernel, parts, turn, low = self.kernel, self.parts, self.turn, self.kernel.value(block.low)
+        moves = parts.moves()
+        if moves is None:
+            kernel.line("#pragma omp simd")
+            with kernel.block(f"for (int64_t {turn} = {low}; {turn} < {kernel.value(block.high)}; ++{turn})"):
+                kernel.line(f"const int64_t {self.number} = {self.here} + ({turn} - {low});")
+                self.tasklets((*parts.before, *parts.body))
+            return
+        ahead = kernel.fresh_value("ahead", PY_INT)
+        kernel.line(f"const int64_t {kernel.value(ahead)} = {self.here} - {low};")
+        at = Substitution({parts.number: index(self.own[0]) + index(ahead)})
+        for tasklet in moves:
+            body = Region((at.node(tasklet),))
+            emit_map(kernel, Map(params=self.own[:1], ranges=((index(block.low), index(block.high)),), body=body))
 
 
 def emit_compaction(kernel: Kernel, node: Loop, parts: Compaction) -> None:
