@@ -89,6 +89,7 @@ class Kernel:
     guarded: dict[int, list[str]] = field(default_factory=dict[int, list[str]])  # site -> reasons
     outlined: list[str] = field(default_factory=list[str])
     libraries: list[str] = field(default_factory=list[str])
+    takeovers: dict[str, str] = field(default_factory=dict[str, str])  # new -> old, whose memory it may have
     flags: Flags | None = None
     rewritten: frozenset[str] | None = None  # in a second run of a nest: the containers it writes again
     unit_axes: frozenset[tuple[str, int]] = frozenset()  # container, axis: known to have the stride of an element
