@@ -73,10 +73,14 @@ class Compaction:
         found: list[Tasklet] = []
         for target, expr in writes:
             source = read.get(expr) if isinstance(expr, Value) else None
-            if source is None or any(coordinate.values & inside for coordinate in source.index):
+            if not isinstance(expr, Value) or source is None or _depends(source.index, inside):
                 return None
             found.append(Tasklet(reads=((expr, source),), writes=((target, expr),)))
         return tuple(found)
+
+
+def _depends(position: tuple[Index, ...], values: set[Value]) -> bool:
+    return any(coordinate.values & values for coordinate in position)
 
 
 def _closed(needed: set[Value], tasklet: Tasklet) -> set[Value]:

@@ -5,8 +5,9 @@ before:  for k in range(n): x = A[k]; if m[k]: S[at] = x; at += 1
 after:   for k in range(n): x = A[k]; y = B[k]; if m[k]: S[at] = x; T[at] = y; at += 1
 
 Legal when both go through the same turns, ask for the same and start at the same number, neither writes what the other
-touches, and the later one may move up to the earlier one (or that one down) past what stands between. Worth it always:
-the condition is looked at once. So `z, c = z[keep], c[keep]` goes through `keep` once.
+touches, and the later one may move up to the earlier one (or that one down) past what stands between, with the memory
+it collects in: that is then asked for where the earlier one asks for its own. Worth it always: the condition is looked
+at once. So `z, c = z[keep], c[keep]` goes through `keep` once.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from weft.analysis.compactions import Compaction, compaction
 from weft.analysis.facts import Facts
 from weft.analysis.memory import made_in_loops
 from weft.ir.exprs import Expr, Value, index
-from weft.ir.nodes import Branch, Continue, Loop, Node, Program, Region, Yield
+from weft.ir.nodes import Alloc, Branch, Guard, Loop, Node, Program, Region
 from weft.ir.substitution import with_fresh_values
 from weft.ir.traverse import all_nodes, allocated_by, touched_containers, used_values, values_used_in
 from weft.passes.base import Bench, Session, rewrite_regions
@@ -88,17 +89,44 @@ class _Joining:
         return None
 
     def may_move(self, nodes: list[Node], number: int, position: int, known: list[Facts], *, up: bool) -> bool:
-        """Whether one may go past what stands between them."""
+        """Whether one may go past what stands between them; what the later one writes to is allocated before."""
         moving, between = nodes[position if up else number], range(number + 1, position)
-        touched = touched_containers(moving)
-        if any(not touched.isdisjoint(allocated_by(nodes[n])) for n in between):
-            return False
+        needed = [n for n in between if not touched_containers(moving).isdisjoint(allocated_by(nodes[n]))]
+        passed = [n for n in between if n not in needed]
+        if needed:
+            place = _allocation(nodes, number)
+            if not up or place is None or not all(self.may_go(nodes, n, place) for n in needed):
+                return False
         if up:
             defined = frozenset[Value]().union(*(self.bench.defines(nodes[n]) for n in between))
             if not defined.isdisjoint(values_used_in(Region((moving,)))):
                 return False
+            # What guards in between establish does not hold above them.
+            if any(isinstance(nodes[n], Guard) for n in between) and not self.stays_inside(moving, known[number]):
+                return False
         ask = self.bench.legality.independent
-        return all(ask(nodes[n], moving, known[n]) if up else ask(moving, nodes[n], known[n]) for n in between)
+        return all(ask(nodes[n], moving, known[n]) if up else ask(moving, nodes[n], known[n]) for n in passed)
+
+    def stays_inside(self, node: Node, facts: Facts) -> bool:
+        """Whether all that a loop reads exists, by what is known at a place: it reads at its variable."""
+        parts = self.parts(node)
+        assert isinstance(node, Loop)
+        assert parts is not None
+        for memlet in (memlet for tasklet in parts.before for _, memlet in tasklet.reads):
+            extents = self.bench.containers[memlet.container].shape
+            if memlet.index != (index(node.var),) or node.start.constant != 0:
+                return False
+            if not self.bench.legality.is_nonnegative(extents[0] - node.stop, facts):
+                return False
+        return True
+
+    def may_go(self, nodes: list[Node], number: int, place: int) -> bool:
+        """Whether an allocation may stand further up: its extents are known there."""
+        node = nodes[number]
+        if not isinstance(node, Alloc):
+            return False
+        used = {value for extent in self.bench.containers[node.container].shape for value in extent.values}
+        return all(used.isdisjoint(self.bench.defines(above)) for above in nodes[place:number])
 
     def joined(
         self, nodes: list[Node], partner: tuple[int, bool], position: int, second: Compaction
@@ -106,24 +134,43 @@ class _Joining:
         """The nodes with two loops made one, and where to go on."""
         number, up = partner
         loop, other = nodes[number], nodes[position]
-        first = self.parts(loop)
         assert isinstance(loop, Loop)
         assert isinstance(other, Loop)
-        assert first is not None
         self.bench.note("two loops that collect by one condition are one", other, done=True)
-        bindings: dict[Value, Expr] = {other.var: loop.var, second.number: index(first.number)}
-        copies = with_fresh_values((*second.before, *second.body), self.bench.number, bindings)
-        count = len(second.before)
+        fused, between = self.merged(loop, other, second), nodes[number + 1 : position]
+        if not up:
+            return [*nodes[:number], *between, fused, *nodes[position + 1 :]], number
+        needed = [node for node in between if not touched_containers(other).isdisjoint(allocated_by(node))]
+        place = _allocation(nodes, number) if needed else number
+        assert place is not None
+        first = nodes[place]
+        moved = [
+            replace(node, site=first.site) for node in needed if isinstance(node, Alloc) and isinstance(first, Alloc)
+        ]
+        rest = [node for node in between if node not in needed]
+        return [*nodes[:place], *moved, *nodes[place:number], fused, *rest, *nodes[position + 1 :]], number
+
+    def merged(self, loop: Loop, other: Loop, second: Compaction) -> Loop:
+        """The first loop, which does what the other one does."""
         *before, branch, last = loop.body.nodes
         assert isinstance(branch, Branch)
-        assert isinstance(last, Continue)
+        number = loop.carries[0].target
+        assert isinstance(number, Value)
+        bindings: dict[Value, Expr] = {other.var: loop.var, second.number: index(number)}
+        copies = with_fresh_values((*second.before, *second.body), self.bench.number, bindings)
+        count = len(second.before)
         *body, grown = branch.then.nodes
-        assert isinstance(grown, Yield)
         then = replace(branch, then=Region((*body, *copies[count:], grown)))
-        fused = replace(loop, body=Region((*before, *copies[:count], then, last)))
-        between = nodes[number + 1 : position]
-        middle = [fused, *between] if up else [*between, fused]
-        return [*nodes[:number], *middle, *nodes[position + 1 :]], number
+        return replace(loop, body=Region((*before, *copies[:count], then, last)))
+
+
+def _allocation(nodes: list[Node], number: int) -> int | None:
+    """Where something that a loop writes to is allocated."""
+    touched = touched_containers(nodes[number])
+    places = [
+        n for n in range(number) if isinstance(nodes[n], Alloc) and not touched.isdisjoint(allocated_by(nodes[n]))
+    ]
+    return places[-1] if places else None
 
 
 def _looked_at(program: Program) -> set[Value]:
