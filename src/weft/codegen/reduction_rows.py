@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
@@ -22,6 +21,7 @@ from weft.codegen.reduction_lanes import operations
 from weft.codegen.reduction_replays import audit, declare_raised, inspect, measured
 from weft.codegen.reduction_state import POSITIONS, Reduction, better
 from weft.codegen.reduction_strips import Strips, emit_strips
+from weft.support.records import record
 
 _ROW_BYTES: Final = 16384  # long enough to read memory in order, short enough for the first cache
 _TOGETHER: Final = 4  # elements that go into a total at once
@@ -34,7 +34,7 @@ def row_length(reduction: Reduction) -> int:
     return _ROW_BYTES // (8 if reduction.node.op in POSITIONS else max(reduction.dtype.itemsize, 4))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Row:
     """A part of the axis `fast`: its first element, its length, the array of its totals (and of positions)."""
 

@@ -12,7 +12,7 @@ element for this product alone, as in `(x * weights) @ y`: then it need not be s
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar
 
 from weft.analysis.uses import container_uses
@@ -33,11 +33,12 @@ from weft.ir.nodes import (
 )
 from weft.ir.traverse import all_nodes
 from weft.passes.base import Bench, Session, rewrite_nodes
+from weft.support.records import record
 
 _ONE, _ZERO = const_index(1), const_index(0)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class InnerProducts:
     """Turn products of two vectors into reductions."""
 

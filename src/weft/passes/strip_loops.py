@@ -17,7 +17,7 @@ done.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar, Final
 
 from weft.analysis.facts import Facts
@@ -48,13 +48,14 @@ from weft.passes.base import Bench, Session
 from weft.passes.loop_bodies import nest_with_outermost, rewrite_loops
 from weft.passes.tasklets import is_plain
 from weft.passes.wording import why_serial
+from weft.support.records import record
 
 _LONGEST: Final = 512  # points of a strip: the arrays of a turn fit into the nearest cache
 _SHORTEST: Final = 64  # and of one that is watched: the sooner it is done
 _PARTS: Final = 8  # that a short line is cut into, for threads
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class StripLoops:
     """Turn loops over maps into maps over loops over strips."""
 
