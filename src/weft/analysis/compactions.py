@@ -12,18 +12,19 @@ where it fails may be written over by the next one in which it holds.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from weft.analysis.memory import Memory
 from weft.ir.dtypes import PY_INT
 from weft.ir.exprs import Expr, Index, Op, Value, index, values_in
 from weft.ir.nodes import Branch, Continue, Loop, Node, Tasklet, View, Yield
 from weft.ir.traverse import values_defined_in
+from weft.support.records import record
 
 Apart = frozenset[frozenset[str]]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Compaction:
     """In every turn `before` reads; where the condition holds, `body` writes at `number`, which grows by one."""
 

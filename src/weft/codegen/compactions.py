@@ -19,7 +19,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 from weft.analysis.compactions import Compaction, compaction
 from weft.analysis.memory import Memory
@@ -32,6 +31,7 @@ from weft.ir.dtypes import PY_INT
 from weft.ir.exprs import Value, index
 from weft.ir.nodes import Loop, Map, Region, Tasklet
 from weft.ir.substitution import Substitution
+from weft.support.records import record
 
 _BLOCK = 128  # turns: as many as a byte can count
 _PIECES = 64  # for threads, at most
@@ -46,7 +46,7 @@ def compaction_here(kernel: Kernel, node: Loop) -> Compaction | None:
     return compaction(node, Memory(kernel.program.containers), kernel.apart)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Block:
     """The turns from `low` to `high`."""
 
@@ -54,7 +54,7 @@ class _Block:
     high: Value
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Writer:
     """A loop being written. The names: its variable, the number as `parts` see it, and the one that goes along."""
 
@@ -203,7 +203,7 @@ def _emit_pieces(writer: _Writer, start: str, stop: str) -> None:
     kernel.line(f"    {number} = {ends}[{count} - 1];")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Pieces:
     """Pieces of a loop: C names of its bounds, their length and count, the number before and after each of them."""
 

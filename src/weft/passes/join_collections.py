@@ -13,7 +13,7 @@ at once. So `z, c = z[keep], c[keep]` goes through `keep` once.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar
 
 from weft.analysis.compactions import Compaction, compaction
@@ -24,12 +24,13 @@ from weft.ir.nodes import Alloc, Branch, Guard, Loop, Node, Program, Region
 from weft.ir.substitution import with_fresh_values
 from weft.ir.traverse import all_nodes, allocated_by, touched_containers, used_values, values_used_in
 from weft.passes.base import Bench, Session, rewrite_regions
+from weft.support.records import record
 
 # A loop looks for a partner among so many nodes before it.
 LOOK_BACK = 24
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class JoinCollections:
     """Merge loops that collect by one condition."""
 
