@@ -17,7 +17,7 @@ from weft.ir.nodes import Alloc, Layout, Map, Storage, Tasklet, View
 from weft.numpy_rules.arguments import PythonRaises
 from weft.numpy_rules.arrays import copy_array, empty_array, generate, read_scalar, steady
 from weft.numpy_rules.builder import Builder
-from weft.numpy_rules.choosing import chosen_by, note_chosen
+from weft.numpy_rules.choosing import chosen_by
 from weft.numpy_rules.elementwise import (
     broadcast_to,
     cast,
@@ -62,7 +62,7 @@ def read_selected(build: Builder, selected: Selected) -> Array | Scalar:
         case Basic(array=array, copies=copies):
             return copy_array(build, array) if copies else array
         case Masked(array=array, mask=mask):
-            return _elements_where(build, array, mask)
+            return elements_where(build, array, mask)
         case Selection():
             return gather(build, selected)
 
@@ -88,13 +88,6 @@ def gather(build: Builder, selection: Selection, *, c_order: bool = False) -> Ar
             span=build.span,
         )
     )
-    return target
-
-
-def _elements_where(build: Builder, array: Array, mask: Array) -> Array:
-    """`array[mask]` for a mask of the same shape: the elements in C order."""
-    target = elements_where(build, array, mask)
-    note_chosen(build, target, mask, lambda: array, (array.view.container,))
     return target
 
 

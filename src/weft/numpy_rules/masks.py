@@ -16,7 +16,7 @@ from weft.ir.exprs import Expr, Index, const
 from weft.ir.nodes import Reduce, Tasklet
 from weft.numpy_rules.arrays import bool_expr, empty_array, map_array, write_fresh
 from weft.numpy_rules.builder import Builder
-from weft.numpy_rules.choosing import remembered
+from weft.numpy_rules.choosing import note_chosen, remembered
 from weft.numpy_rules.elementwise import cast
 from weft.numpy_rules.reshaping import product, reshape_view
 from weft.numpy_rules.values import Array
@@ -88,6 +88,7 @@ def elements_where(build: Builder, array: Array, mask: Array) -> Array:
         write_fresh(build, [(target.view.at((at,)), element[0])])
 
     for_each_where(build, flags.shape, test, note)
+    note_chosen(build, target, mask, lambda: array, (array.view.container,))
     return target
 
 

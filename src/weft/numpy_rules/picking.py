@@ -27,10 +27,10 @@ from weft.numpy_rules.arrays import (
 from weft.numpy_rules.builder import Builder
 from weft.numpy_rules.elementwise import broadcast_shapes, broadcast_to, cast, guard_fits, permute
 from weft.numpy_rules.gathering import gather
-from weft.numpy_rules.indexing import drop_axis, insert_axis
-from weft.numpy_rules.masks import count_true, mask_of, positions_of
+from weft.numpy_rules.indexing import drop_axis, insert_axis, narrow_axis
+from weft.numpy_rules.masks import count_true, elements_where, mask_of, positions_of
 from weft.numpy_rules.registry import numpy_rule
-from weft.numpy_rules.reshaping import flat_array
+from weft.numpy_rules.reshaping import flat_array, product, reshape_view
 from weft.numpy_rules.selections import Pick, Selection, guard_positions, positions_from
 from weft.numpy_rules.values import Array, Operand, Scalar, Tuple
 from weft.numpy_rules.walking import Point, for_each_where
@@ -106,14 +106,26 @@ def _compress(build: Builder, array: Array, condition: Operand, axis: Given) -> 
     mask = mask_of(build, as_array(build, condition))
     if mask.rank != 1:
         raise PythonRaises("condition must be a 1-d array")
+    if axis is None or is_none(axis):
+        return _chosen(build, array, mask)
     return _taken(build, array, flat_positions(build, mask), axis, "raise")
+
+
+def _chosen(build: Builder, array: Array, mask: Array) -> Array:
+    """The elements where a mask is true, both in C order; the mask may be shorter."""
+    size, length = product(array.shape), product(mask.shape)
+    flat, flags = reshape_view(build, array.view, (size,)), reshape_view(build, mask.view, (length,))
+    if flat is None or flags is None:
+        return _taken(build, array, flat_positions(build, mask), None, "raise")
+    build.guard_nonnegative(size - length, "the condition is longer than what it chooses from")
+    source = array.viewed(narrow_axis(flat, 0, ZERO, length, ONE))
+    return elements_where(build, source, mask.viewed(flags))
 
 
 @numpy_rule("numpy.extract", samples=("extract(b1[3, 4], f8[3, 4])", "extract(f8[3], i4[5])"))
 def lower_extract(build: Builder, condition: Operand, arr: Operand) -> Operand:
     """The elements where the condition is true, both in C order."""
-    positions = flat_positions(build, mask_of(build, as_array(build, condition)))
-    return _taken(build, as_array(build, arr), positions, None, "raise")
+    return _chosen(build, as_array(build, arr), mask_of(build, as_array(build, condition)))
 
 
 @numpy_rule("numpy.ix_", samples=("ix_(i8[3], i8[2])", "ix_([0, 1], b1[4])"))
