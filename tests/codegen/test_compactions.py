@@ -76,6 +76,40 @@ def by_delete(x):
     return np.delete(x, np.nonzero(x <= 0)[0])
 
 
+def by_delete_of_a_mask(x):
+    i = np.flatnonzero(x <= 0)
+    return np.delete(x, x <= 0), np.delete(x, i), np.delete(x, i + 0)
+
+
+def by_take(x):
+    i = np.flatnonzero(x > 0)
+    return x.take(i), np.take(x, i), x[[i]]
+
+
+def by_positions_that_change(x):
+    i = np.nonzero(x > 0)[0]
+    a = x[i]
+    i[:1] = 0
+    return a, x[i]
+
+
+def by_positions_of_a_mask_that_changes(x):
+    m = x > 0
+    i = np.nonzero(m)[0]
+    m[:] = False
+    return x[i], x[m]
+
+
+def of_longer_ones_by_positions(x):
+    i = np.nonzero(x[:-1] > 0)[0]
+    return x[i], x[1:][i], (x * 2)[i + 1]
+
+
+def of_shorter_ones_by_positions(x):
+    y = x[: len(x) // 2]
+    return y[np.nonzero(x[::-1] > 0)]
+
+
 def by_a_loop(x):
     out = np.empty(len(x))
     at = 0
@@ -116,7 +150,9 @@ def mean_of(x):
 
 WAYS = [
     chosen, named, both_sides, several, by_nonzero, by_where, by_flatnonzero, by_compress, by_extract, by_argwhere,
-    by_delete, by_a_loop, computed_first, computed_after, of_products, of_every_other, of_itself, mean_of,
+    by_delete, by_delete_of_a_mask, by_take, by_positions_that_change, by_positions_of_a_mask_that_changes,
+    of_longer_ones_by_positions, of_shorter_ones_by_positions, by_a_loop,
+    computed_first, computed_after, of_products, of_every_other, of_itself, mean_of,
 ]  # fmt: skip
 
 

@@ -31,11 +31,11 @@ from weft.numpy_rules.elementwise import (
     store_where,
 )
 from weft.numpy_rules.indexing import drop_axis
-from weft.numpy_rules.masks import count_true, elements_where, put_where
+from weft.numpy_rules.masks import count_true, elements_at, elements_where, put_where
 from weft.numpy_rules.memory_order import copied_order, iteration_order
 from weft.numpy_rules.reshaping import product
 from weft.numpy_rules.selections import Basic, Pick, Selected, Selection, positions_at, select
-from weft.numpy_rules.values import Array, Masked, Operand, Scalar
+from weft.numpy_rules.values import Array, Masked, Operand, Scalar, Tuple
 from weft.numpy_rules.walking import Point, for_each
 
 ZERO, ONE = const_index(0), const_index(1)
@@ -48,6 +48,10 @@ Combine = Callable[[Expr, Expr], Expr]
 
 def read_item(build: Builder, array: Array, key: Operand) -> Operand:
     """`array[key]`: a number, a view, or a new array."""
+    positions = key.items[0] if isinstance(key, Tuple) and len(key.items) == 1 and not key.is_list else key
+    found = elements_at(build, array, positions) if isinstance(positions, Array) else None
+    if found is not None:
+        return found
     try:
         return read_selected(build, select(build, array, key))
     except PythonRaises as raised:

@@ -12,16 +12,19 @@ Such loops have a form of their own in C (`weft.codegen.compactions`).
 from __future__ import annotations
 
 from weft.ir.dtypes import DType, ScalarType
-from weft.ir.exprs import Expr, Index, const
+from weft.ir.exprs import Expr, Index, const, const_index
 from weft.ir.nodes import Reduce, Tasklet
 from weft.numpy_rules.arrays import bool_expr, empty_array, map_array, write_fresh
 from weft.numpy_rules.builder import Builder
-from weft.numpy_rules.choosing import note_chosen, remembered
+from weft.numpy_rules.choosing import mask_behind, note_chosen, note_positions, remembered
 from weft.numpy_rules.elementwise import cast
+from weft.numpy_rules.indexing import narrow_axis
 from weft.numpy_rules.reshaping import product, reshape_view
 from weft.numpy_rules.values import Array
 from weft.numpy_rules.walking import Point, for_each_where
 from weft.support.abi import MAX_EXTENT
+
+ZERO, ONE = const_index(0), const_index(1)
 
 
 def mask_of(build: Builder, array: Array) -> Array:
@@ -62,6 +65,8 @@ def positions_of(build: Builder, mask: Array) -> tuple[Array, ...]:
         write_fresh(build, [(target.view.at((at,)), cast(place, DType.INT64)) for target, place in pairs])
 
     for_each_where(build, mask.shape, lambda point: build.read(mask.view, point, DType.BOOL, "m"), note)
+    if mask.rank == 1:
+        note_positions(build, found[0], mask)
     return found
 
 
@@ -90,6 +95,16 @@ def elements_where(build: Builder, array: Array, mask: Array) -> Array:
     for_each_where(build, flags.shape, test, note)
     note_chosen(build, target, mask, lambda: array, (array.view.container,))
     return target
+
+
+def elements_at(build: Builder, array: Array, positions: Array) -> Array | None:
+    """`array[positions]`, where these are all places of one axis at which a mask is true; None for others."""
+    mask = mask_behind(build, positions) if array.rank == 1 else None
+    if mask is None:
+        return None
+    (length,) = mask.shape
+    build.guard_nonnegative(array.shape[0] - length, "an array is shorter than the mask it is read by")
+    return elements_where(build, array.viewed(narrow_axis(array.view, 0, ZERO, length, ONE)), mask)
 
 
 def put_where(build: Builder, array: Array, mask: Array, values: Array) -> None:
