@@ -23,7 +23,7 @@ def copied_axes(kernel: Kernel, node: Map) -> int:
         return 0
     source, target = moved
     memory = Memory(kernel.program.containers)
-    if memory.may_overlap(source.container, target.container):
+    if memory.may_overlap(source.container, target.container, kernel.apart):
         return 0
     return min(_neighbours(kernel, memlet, node) for memlet in moved)
 

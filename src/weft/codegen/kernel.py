@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import field
 from enum import Enum, auto
 
+from weft.analysis.memory import made_in_loops
 from weft.codegen.c_types import c_type
 from weft.codegen.names import NameTable
 from weft.codegen.replays import Saved
@@ -89,6 +90,7 @@ class Kernel:
     guarded: dict[int, list[str]] = field(default_factory=dict[int, list[str]])  # site -> reasons
     outlined: list[str] = field(default_factory=list[str])
     libraries: list[str] = field(default_factory=list[str])
+    takeovers: dict[str, str] = field(default_factory=dict[str, str])  # new -> old, whose memory it may have
     flags: Flags | None = None
     rewritten: frozenset[str] | None = None  # in a second run of a nest: the containers it writes again
     unit_axes: frozenset[tuple[str, int]] = frozenset()  # container, axis: known to have the stride of an element
@@ -98,6 +100,7 @@ class Kernel:
     parallel: bool = False
     counter: int = 0
     extents: frozenset[Value] = field(init=False)
+    apart: frozenset[frozenset[str]] = field(init=False)  # pairs of containers that share no memory where both are used
 
     def __post_init__(self) -> None:
         """The lengths of arrays.
@@ -106,6 +109,7 @@ class Kernel:
         """
         containers = self.program.containers.values()
         self.extents = frozenset(value for array in containers for extent in array.shape for value in extent.values)
+        self.apart = made_in_loops(self.program.body)
 
     def line(self, text: str = "") -> None:
         """One line of C."""

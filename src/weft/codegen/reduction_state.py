@@ -91,18 +91,21 @@ class Reduction:
         """The C type of the numbers combined."""
         return c_type(self.dtype)
 
-    def element(self, *, checked: bool | None = None) -> str:
-        """Compute the element at the present point: a C name."""
+    def element(self, *, checked: bool | None = None, plain: bool = False) -> str:
+        """Compute the element at the present point: a C name. `plain`: as it is, not as the numbers combined are."""
         kernel, checked = self.kernel, self.warnings.checked if checked is None else checked
         outer = kernel.flags, kernel.default_site
         kernel.flags, kernel.default_site = Flags(self.warnings.names) if checked else None, -1
         kernel.map_depth += 1
         for tasklet in self.source.body:
             emit_tasklet(kernel, _silenced(tasklet, self.warnings.names if checked else {}))
-        text = self._converted(Operand(emit_expr(kernel, self.source.expr), self.source.expr.type.dtype))
+        text = emit_expr(kernel, self.source.expr)
+        if not plain:
+            text = self._converted(Operand(text, self.source.expr.type.dtype))
         kernel.map_depth -= 1
         kernel.flags, kernel.default_site = outer
-        return text if _NAME.fullmatch(text) else kernel.bind(text, self.type, "x")
+        type_ = c_type(self.source.expr.type.dtype) if plain else self.type
+        return text if _NAME.fullmatch(text) else kernel.bind(text, type_, "x")
 
     def _converted(self, operand: Operand) -> str:
         if self.node.op.startswith("logical_"):

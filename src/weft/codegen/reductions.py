@@ -19,7 +19,15 @@ from weft.codegen.expressions import emit_expr
 from weft.codegen.fp_flags import report
 from weft.codegen.kernel import Kernel, bare
 from weft.codegen.outlining import WIDE, emit_outlined, outline
-from weft.codegen.reduction_lanes import block_length, emit_few, emit_joined, emit_total, few_elements, is_tree
+from weft.codegen.reduction_lanes import (
+    block_length,
+    counts_flags,
+    emit_few,
+    emit_joined,
+    emit_total,
+    few_elements,
+    is_tree,
+)
 from weft.codegen.reduction_positions import emit_position
 from weft.codegen.reduction_replays import declare_raised, inspect, measured, pin
 from weft.codegen.reduction_rows import emit_row, row_length
@@ -31,6 +39,7 @@ from weft.ir.nodes import Reduce, Schedule
 
 _PIECES = 64  # of a result that several threads compute, at most
 _LEAST = 8192  # elements in one of them
+_FLAGS_PER_POINT = 16  # truth values that are counted in the time another element takes
 
 _IDENTITIES = {"add": 0, "multiply": 1, "logical_and": 1, "logical_or": 0}
 
@@ -147,7 +156,8 @@ def _emit_threads(
     kernel, names = reduction.kernel, [*reduction.warnings.declared.values(), *([raised] if raised else [])]
     body = outline(kernel, names, emit, WIDE if pays_wide([reduction.node]) else "")
     number = kernel.bind(count, "int64_t", "count")
-    emit_outlined(kernel, body, number, kernel.bind(reduction.points, "double", "points"), grain)
+    points = f"{reduction.points} / {_FLAGS_PER_POINT}" if counts_flags(reduction) else reduction.points
+    emit_outlined(kernel, body, number, kernel.bind(points, "double", "points"), grain)
     for name in names:
         kernel.line(f"{name} |= env.{name};")
 

@@ -8,7 +8,9 @@ from typing import assert_never
 from weft.analysis.lifetimes import end, head
 from weft.analysis.memory import Memory
 from weft.analysis.sweeps import joint_products
+from weft.codegen.access import block_text
 from weft.codegen.c_types import c_type
+from weft.codegen.compactions import compaction_here, emit_compaction
 from weft.codegen.exits import emit_return, emit_site
 from weft.codegen.expressions import emit_expr, index_factor, index_text
 from weft.codegen.fp_flags import emit_watched
@@ -20,6 +22,7 @@ from weft.codegen.reductions import emit_reduce
 from weft.codegen.references import assign_targets, declare_carries, declare_targets, leave_to_loop, release_scope
 from weft.codegen.releases import emit_releases, plan_releases
 from weft.codegen.scans import emit_scan
+from weft.codegen.takeovers import plan_takeovers
 from weft.codegen.tasklets import emit_tasklet
 from weft.ir.exprs import Expr
 from weft.ir.nodes import (
@@ -56,6 +59,7 @@ def emit_region(kernel: Kernel, region: Region, scope: Scope) -> None:
     kernel.scopes.append(scope)
     scope.dying = plan_releases(kernel, region, scope)
     joint = joint_products(region, Memory(kernel.program.containers))
+    kernel.takeovers |= plan_takeovers(kernel, region, scope)
     for place, node in enumerate(region.nodes):
         scope.place = place
         if place in joint:
@@ -147,12 +151,22 @@ def _emit_alloc(kernel: Kernel, node: Alloc) -> None:
         shape = f"(int64_t[]){{{extents}}}"
         size = f"{kernel.support.machine('bytes')}({container.dtype.itemsize}, {shape}, {container.rank})"
         bytes_ = kernel.bind(size, "int64_t", f"{pointer}_bytes")
-        kernel.line(f"weft_block *{block} = {bytes_} < 0 ? 0 : ctx->alloc(ctx, {bytes_});")
+        taken = _taken(kernel, node.container, bytes_)
+        kernel.line(f"weft_block *{block} = {taken}{bytes_} < 0 ? 0 : ctx->alloc(ctx, {bytes_});")
     kernel.line(f"if (__builtin_expect({block} == 0, 0))")
     kernel.line(f"    goto fail_{node.site};")
     kernel.declare(pointer, f"{type_} *")
     kernel.line(f"{type_} *{pointer} = {block}->data;")
     kernel.scopes[-1].blocks.append(block)
+
+
+def _taken(kernel: Kernel, name: str, size: str) -> str:
+    """The memory of another array, where this one may take it over: the beginning of a C expression."""
+    old = kernel.takeovers.get(name)
+    if old is None:
+        return ""
+    block, machine = block_text(kernel, old), kernel.support.machine
+    return f"{machine('takes')}({block}, {kernel.pointer(old)}, {size}) ? {machine('retain')}({block}) : "
 
 
 # ---- control flow ---------------------------------------------------------------------------------------------------
@@ -165,6 +179,10 @@ def _emit_loop(kernel: Kernel, node: Loop) -> None:
 def _emit_iterations(kernel: Kernel, node: Loop) -> None:
     kernel.writer.comment(node.span)
     _emit_carries(kernel, node)
+    collected = compaction_here(kernel, node)
+    if collected is not None:
+        emit_compaction(kernel, node, collected)
+        return
     step = node.step.constant
     brief = _steps(node) <= _FEW_STEPS
     if step in (1, -1) and not kernel.parallel and not brief and _steps_of(node.body) <= _FEW_STEPS:

@@ -20,6 +20,14 @@ static inline weft_block *weft_retain(weft_block *block)
     return block;
 }
 """,
+    # Whether an array may take over a block: nobody else holds it, and no more than half of it would lie idle.
+    "takes": """
+static inline int weft_takes(const weft_block *block, const void *data, int64_t bytes)
+{
+    const int own = block && block->owners == 1 && !block->object && block->data == data;
+    return own && bytes <= block->size_bytes && bytes >= block->size_bytes / 2;
+}
+""",
     # The floating-point flags of this thread, as WEFT_FP_* bits.
     "fp_clear": """
 static inline void weft_fp_clear(void)

@@ -20,6 +20,7 @@ from weft.passes.in_place import InPlace
 from weft.passes.inline_producers import InlineProducers
 from weft.passes.inner_products import InnerProducts
 from weft.passes.interchange_maps import InterchangeMaps
+from weft.passes.join_collections import JoinCollections
 from weft.passes.loop_reductions import LoopReductions
 from weft.passes.loop_to_map import LoopToMap
 from weft.passes.loops_inward import LoopsInward
@@ -70,6 +71,7 @@ def _cpu_passes() -> tuple[Pass, ...]:
         CollapseMaps(),  # of parts that are one point wide
         FuseMaps(),
         SweepMatrices(),  # products, and what stands between them, are what they will be
+        JoinCollections(),
         DenseRefs(),
         InterchangeMaps(),
         LoopsInward(),  # the innermost parameter of each map is known now

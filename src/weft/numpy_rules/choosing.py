@@ -5,6 +5,7 @@
     t.sum()             the sum of select(m, ..., -0.0): neither y nor t is needed
     x[m] = t            each element goes where it comes from
     x[x > 0] += 1       two masks that are made alike are one
+    x[np.nonzero(m)]    is x[m]
 
 What was chosen from stands as long as nothing of it is written, on the only way from there to here: both places are in
 one region. It is computed when somebody asks; a warning then belongs to it, and no longer to the collected elements.
@@ -83,6 +84,20 @@ def remembered(build: Builder, notes: dict[str, Known[T]], mask: Array, find: Ca
     result = find()
     notes[name] = Known(mask, result, build.scope, writes)
     return result
+
+
+def note_positions(build: Builder, positions: Array, mask: Array) -> None:
+    """Remember that an array says where a mask of one axis is true."""
+    names = (positions.view.container, mask.view.container)
+    build.ledger.found[positions.view.container] = Known(mask, positions, build.scope, _writes(build, names))
+
+
+def mask_behind(build: Builder, positions: Array) -> Array | None:
+    """The mask that positions are all the true places of, if both are still what they were."""
+    known = build.ledger.found.get(positions.view.container)
+    if known is None or known.value != positions or known.scope is not build.scope:
+        return None
+    return known.mask if known.writes == _writes(build, (name for name, _ in known.writes)) else None
 
 
 def note_made(build: Builder, array: Array) -> None:

@@ -17,7 +17,7 @@ from weft.ir.nodes import Alloc, Layout, Map, Storage, Tasklet, View
 from weft.numpy_rules.arguments import PythonRaises
 from weft.numpy_rules.arrays import copy_array, empty_array, generate, read_scalar, steady
 from weft.numpy_rules.builder import Builder
-from weft.numpy_rules.choosing import chosen_by, note_chosen
+from weft.numpy_rules.choosing import chosen_by
 from weft.numpy_rules.elementwise import (
     broadcast_to,
     cast,
@@ -31,11 +31,11 @@ from weft.numpy_rules.elementwise import (
     store_where,
 )
 from weft.numpy_rules.indexing import drop_axis
-from weft.numpy_rules.masks import count_true, places_of, put_where
+from weft.numpy_rules.masks import count_true, elements_at, elements_where, put_where
 from weft.numpy_rules.memory_order import copied_order, iteration_order
-from weft.numpy_rules.reshaping import product, reshape_view
-from weft.numpy_rules.selections import Basic, Pick, Selected, Selection, as_selection, positions_at, select
-from weft.numpy_rules.values import Array, Masked, Operand, Scalar
+from weft.numpy_rules.reshaping import product
+from weft.numpy_rules.selections import Basic, Pick, Selected, Selection, positions_at, select
+from weft.numpy_rules.values import Array, Masked, Operand, Scalar, Tuple
 from weft.numpy_rules.walking import Point, for_each
 
 ZERO, ONE = const_index(0), const_index(1)
@@ -48,6 +48,10 @@ Combine = Callable[[Expr, Expr], Expr]
 
 def read_item(build: Builder, array: Array, key: Operand) -> Operand:
     """`array[key]`: a number, a view, or a new array."""
+    positions = key.items[0] if isinstance(key, Tuple) and len(key.items) == 1 and not key.is_list else key
+    found = elements_at(build, array, positions) if isinstance(positions, Array) else None
+    if found is not None:
+        return found
     try:
         return read_selected(build, select(build, array, key))
     except PythonRaises as raised:
@@ -62,7 +66,7 @@ def read_selected(build: Builder, selected: Selected) -> Array | Scalar:
         case Basic(array=array, copies=copies):
             return copy_array(build, array) if copies else array
         case Masked(array=array, mask=mask):
-            return _elements_where(build, array, mask)
+            return elements_where(build, array, mask)
         case Selection():
             return gather(build, selected)
 
@@ -88,19 +92,6 @@ def gather(build: Builder, selection: Selection, *, c_order: bool = False) -> Ar
             span=build.span,
         )
     )
-    return target
-
-
-def _elements_where(build: Builder, array: Array, mask: Array) -> Array:
-    """`array[mask]` for a mask of the same shape: the elements in C order."""
-    flat = reshape_view(build, array.view, (product(array.shape),))
-    places = None if flat is None else places_of(build, mask)
-    if flat is None or places is None:
-        target = gather(build, as_selection(build, Masked(array, mask)))
-    else:
-        picks = (Pick(0, places, wrap=False),)
-        target = gather(build, Selection(Array(flat, array.dtype), picks, places.shape, 0))
-    note_chosen(build, target, mask, lambda: array, (array.view.container,))
     return target
 
 

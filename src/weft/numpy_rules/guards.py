@@ -89,7 +89,8 @@ class Ledger:
     made: dict[str, Made] = field(default_factory=dict[str, "Made"])
     masks: dict[object, Array] = field(default_factory=dict[object, "Array"])  # the first of those that are made alike
     counts: dict[str, Known[Index]] = field(default_factory=dict[str, "Known[Index]"])
-    places: dict[str, Known[Array]] = field(default_factory=dict[str, "Known[Array]"])
+    found: dict[str, Known[Array]] = field(default_factory=dict[str, "Known[Array]"])  # positions of what is true
+    places: dict[str, Known[tuple[Array, ...]]] = field(default_factory=dict[str, "Known[tuple[Array, ...]]"])
     writes: dict[str, int] = field(default_factory=dict[str, int])  # how often the code so far writes a container
 
 

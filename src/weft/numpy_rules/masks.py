@@ -3,24 +3,25 @@
 in:   an array of bools
 out:  a count known at run time only, and positions: arrays of that length
 
-    positions_of(m)  ->  n = sum(m); P = alloc [n]; for i in range(len(m)): if m[i]: P[at] = i; at += 1
-    places_of(m)     ->  n = sum(m); P = alloc [n + 1]; for i in range(len(m)): P[at] = i; at += m[i]
-                         P[:n], which no user sees: found once, for all that is read through m
+    positions_of(m)       ->  n = sum(m); P = alloc [n]; for i in range(len(m)): if m[i]: P[at] = i; at += 1
+    elements_where(a, m)  ->  n = sum(m); X = alloc [n]; for i in range(len(m)): x = a[i]; if m[i]: X[at] = x; at += 1
+
+Such loops have a form of their own in C (`weft.codegen.compactions`).
 """
 
 from __future__ import annotations
 
 from weft.ir.dtypes import DType, ScalarType
-from weft.ir.exprs import Index, const, const_index
-from weft.ir.nodes import Reduce, Tasklet, View
-from weft.numpy_rules.arrays import bool_expr, map_array, write_fresh
+from weft.ir.exprs import Expr, Index, const, const_index
+from weft.ir.nodes import Reduce, Tasklet
+from weft.numpy_rules.arrays import bool_expr, empty_array, map_array, write_fresh
 from weft.numpy_rules.builder import Builder
-from weft.numpy_rules.choosing import remembered
+from weft.numpy_rules.choosing import mask_behind, note_chosen, note_positions, remembered
 from weft.numpy_rules.elementwise import cast
 from weft.numpy_rules.indexing import narrow_axis
 from weft.numpy_rules.reshaping import product, reshape_view
 from weft.numpy_rules.values import Array
-from weft.numpy_rules.walking import Point, for_each_where, number_each
+from weft.numpy_rules.walking import Point, for_each_where
 from weft.support.abi import MAX_EXTENT
 
 ZERO, ONE = const_index(0), const_index(1)
@@ -64,25 +65,46 @@ def positions_of(build: Builder, mask: Array) -> tuple[Array, ...]:
         write_fresh(build, [(target.view.at((at,)), cast(place, DType.INT64)) for target, place in pairs])
 
     for_each_where(build, mask.shape, lambda point: build.read(mask.view, point, DType.BOOL, "m"), note)
+    if mask.rank == 1:
+        note_positions(build, found[0], mask)
     return found
 
 
-def places_of(build: Builder, mask: Array) -> Array | None:
-    """Where a mask is true, counted in C order, to read or write through; None if that needs a copy of it."""
-    flat = reshape_view(build, mask.view, (product(mask.shape),))
-    if flat is None:
+def places_of(build: Builder, mask: Array) -> tuple[Array, ...]:
+    """The same to read or write through: no user sees them, so they are found once."""
+    return remembered(build, build.ledger.places, mask, lambda: positions_of(build, mask))
+
+
+def elements_where(build: Builder, array: Array, mask: Array) -> Array:
+    """`array[mask]` for a mask of the same shape: the elements where it is true, in C order."""
+    count = count_true(build, mask)
+    target = empty_array(build, (count,), array.dtype, name="x")
+    size = (product(mask.shape),)
+    flat = [reshape_view(build, view, size) for view in (mask.view, array.view)]
+    flags, source = (view for view in flat if view is not None) if None not in flat else (mask.view, array.view)
+    element: list[Expr] = []
+
+    def test(point: Point) -> Expr:
+        flag = build.read(flags, point, DType.BOOL, "m")
+        element[:] = [build.read(source, point, array.dtype)]
+        return flag
+
+    def note(_: Point, at: Index) -> None:
+        write_fresh(build, [(target.view.at((at,)), element[0])])
+
+    for_each_where(build, flags.shape, test, note)
+    note_chosen(build, target, mask, lambda: array, (array.view.container,))
+    return target
+
+
+def elements_at(build: Builder, array: Array, positions: Array) -> Array | None:
+    """`array[positions]`, where these are all places of one axis at which a mask is true; None for others."""
+    mask = mask_behind(build, positions) if array.rank == 1 else None
+    if mask is None:
         return None
-    return remembered(build, build.ledger.places, mask, lambda: _places(build, flat, count_true(build, mask)))
-
-
-def _places(build: Builder, mask: View, count: Index) -> Array:
-    base = build.alloc((count + 1,), DType.INT64, "at")
-
-    def note(point: Point, at: Index) -> None:
-        write_fresh(build, [(base.at((at,)), cast(point[0], DType.INT64))])
-
-    number_each(build, mask.shape, lambda point: build.read(mask, point, DType.BOOL, "m"), note)
-    return Array(narrow_axis(base, 0, ZERO, count, ONE), DType.INT64)
+    (length,) = mask.shape
+    build.guard_nonnegative(array.shape[0] - length, "an array is shorter than the mask it is read by")
+    return elements_where(build, array.viewed(narrow_axis(array.view, 0, ZERO, length, ONE)), mask)
 
 
 def put_where(build: Builder, array: Array, mask: Array, values: Array) -> None:

@@ -25,13 +25,15 @@ from weft.numpy_rules.arrays import (
     write_fresh,
 )
 from weft.numpy_rules.builder import Builder
+from weft.numpy_rules.choosing import mask_behind
 from weft.numpy_rules.elementwise import broadcast_shapes, broadcast_to, cast, guard_fits, permute
 from weft.numpy_rules.gathering import gather
-from weft.numpy_rules.indexing import drop_axis, insert_axis
-from weft.numpy_rules.masks import count_true, mask_of, positions_of
+from weft.numpy_rules.indexing import drop_axis, insert_axis, narrow_axis
+from weft.numpy_rules.masks import count_true, elements_at, elements_where, mask_of, positions_of
 from weft.numpy_rules.registry import numpy_rule
-from weft.numpy_rules.reshaping import flat_array
+from weft.numpy_rules.reshaping import flat_array, product, reshape_view
 from weft.numpy_rules.selections import Pick, Selection, guard_positions, positions_from
+from weft.numpy_rules.typed_calls import call_numpy
 from weft.numpy_rules.values import Array, Operand, Scalar, Tuple
 from weft.numpy_rules.walking import Point, for_each_where
 
@@ -58,6 +60,9 @@ def lower_flatnonzero(build: Builder, a: Operand) -> Operand:
 
 def flat_positions(build: Builder, mask: Array) -> Array:
     """Where a mask is true, counted in C order."""
+    flags = reshape_view(build, mask.view, (product(mask.shape),))
+    if flags is not None:
+        return positions_of(build, mask.viewed(flags))[0]
     found = Array(build.alloc((count_true(build, mask),), DType.INT64, "at"), DType.INT64)
 
     def note(point: Point, at: Index) -> None:
@@ -106,14 +111,47 @@ def _compress(build: Builder, array: Array, condition: Operand, axis: Given) -> 
     mask = mask_of(build, as_array(build, condition))
     if mask.rank != 1:
         raise PythonRaises("condition must be a 1-d array")
+    if axis is None or is_none(axis):
+        return _chosen(build, array, mask)
     return _taken(build, array, flat_positions(build, mask), axis, "raise")
+
+
+def _chosen(build: Builder, array: Array, mask: Array) -> Array:
+    """The elements where a mask is true, both in C order; the mask may be shorter."""
+    size, length = product(array.shape), product(mask.shape)
+    flat, flags = reshape_view(build, array.view, (size,)), reshape_view(build, mask.view, (length,))
+    if flat is None or flags is None:
+        return _taken(build, array, flat_positions(build, mask), None, "raise")
+    build.guard_nonnegative(size - length, "the condition is longer than what it chooses from")
+    source = array.viewed(narrow_axis(flat, 0, ZERO, length, ONE))
+    return elements_where(build, source, mask.viewed(flags))
 
 
 @numpy_rule("numpy.extract", samples=("extract(b1[3, 4], f8[3, 4])", "extract(f8[3], i4[5])"))
 def lower_extract(build: Builder, condition: Operand, arr: Operand) -> Operand:
     """The elements where the condition is true, both in C order."""
-    positions = flat_positions(build, mask_of(build, as_array(build, condition)))
-    return _taken(build, as_array(build, arr), positions, None, "raise")
+    return _chosen(build, as_array(build, arr), mask_of(build, as_array(build, condition)))
+
+
+@numpy_rule(
+    "numpy.delete",
+    samples=("delete(f8[5], 0)", "delete(f8[4, 3], [0], axis=0)", "delete(f8[5], b1[5])", "delete(f8[5], b1[5], 0)"),
+)
+def lower_delete(build: Builder, arr: Operand, obj: Operand, axis: Given = None) -> Operand:
+    """By a mask, or positions that come from one, `arr[~mask]`; else NumPy's own."""
+    mask = _deleted(build, obj) if isinstance(arr, Array) and arr.rank == 1 and is_none(axis) else None
+    if mask is None or not isinstance(arr, Array):
+        keywords = {} if axis is None else {"axis": axis}
+        return call_numpy(build, "numpy.delete", (arr, obj), keywords, free_sizes=True)
+    build.guard_equal(arr.shape[0], mask.shape[0], "a mask of another length")
+    return elements_where(build, arr, map_array(build, mask, DType.BOOL, lambda x: op("invert", (x,), NP_BOOL)))
+
+
+def _deleted(build: Builder, obj: Operand) -> Array | None:
+    """The mask of what goes, if there is one."""
+    if not isinstance(obj, Array) or obj.rank != 1:
+        return None
+    return obj if obj.dtype is DType.BOOL else mask_behind(build, obj)
 
 
 @numpy_rule("numpy.ix_", samples=("ix_(i8[3], i8[2])", "ix_([0, 1], b1[4])"))
@@ -172,6 +210,9 @@ def _taken(build: Builder, array: Array, positions: Array, axis: Given, mode: st
         array, number = flat_array(build, array), 0
     else:
         number = static_axis(build, axis, array.rank)
+    found = elements_at(build, array, positions) if mode == "raise" else None
+    if found is not None:
+        return found
     single = positions.rank == 0
     if single:
         positions = positions.viewed(insert_axis(positions.view, 0))

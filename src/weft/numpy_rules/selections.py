@@ -33,7 +33,7 @@ from weft.numpy_rules.indexing import (
     slice_range,
     wrap_index,
 )
-from weft.numpy_rules.masks import places_of, positions_of
+from weft.numpy_rules.masks import places_of
 from weft.numpy_rules.scalars import as_index
 from weft.numpy_rules.values import Array, Masked, Operand, Scalar, Slice, Static, Tuple
 from weft.support.abi import MAX_EXTENT
@@ -163,7 +163,7 @@ def _takes(item: Operand) -> int:
 
 def as_selection(build: Builder, masked: Masked) -> Selection:
     """The same elements by their positions."""
-    found = positions_of(build, masked.mask)
+    found = places_of(build, masked.mask)
     picks = tuple(Pick(axis, positions, wrap=False) for axis, positions in enumerate(found))
     return Selection(masked.array, picks, found[0].shape, 0)
 
@@ -220,8 +220,7 @@ class _Reading:
         match item:
             case Array() if item.dtype is DType.BOOL:
                 _guard_mask(self.build, item, self.view.shape[self.axis : self.axis + item.rank])
-                places = places_of(self.build, item) if item.rank == 1 else None
-                for positions in positions_of(self.build, item) if places is None else (places,):
+                for positions in places_of(self.build, item):
                     self.pick(positions, wrap=False)
             case Array() if item.dtype.kind in "iu":
                 guard_positions(self.build, item, self.view.shape[self.axis])

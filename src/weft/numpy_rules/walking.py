@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from weft.ir.dtypes import PY_INT
-from weft.ir.exprs import Expr, Index, Value, const_index, index, op
+from weft.ir.exprs import Expr, Index, Value, const_index, index
 from weft.ir.nodes import Branch, Carry, Continue, Loop, Yield
 from weft.numpy_rules.builder import Builder
 from weft.support.abi import MAX_EXTENT
@@ -53,24 +53,6 @@ def for_each_where(
             )
         )
         return index(after)
-
-    _nest(build, shape, (), ZERO, visit)
-
-
-def number_each(
-    build: Builder, shape: Sequence[Index], test: Callable[[Point], Expr], body: Callable[[Point, Index], None]
-) -> None:
-    """`body(point, number)` at every point in C order; `number` counts those before it where the test held.
-
-    There is no branch to predict: what the body writes for points where the test fails is written over by the next.
-    """
-
-    def visit(point: Point, number: Index | None) -> Index:
-        assert number is not None
-        condition = test(point)
-        body(point, number)
-        after = op("add", (number, op("cast", (condition,), PY_INT)), PY_INT)
-        return build.let_index(after, "at", low=0, high=MAX_EXTENT)
 
     _nest(build, shape, (), ZERO, visit)
 

@@ -7,7 +7,8 @@ after:   map (q) in [0:n - 1] { write C[q] = multiply(add(A[q], B[q]), add(A[q +
 Legal when the temporary has this one producer, is seen by nobody but the readers, every element read is one that the
 producer writes (exact subsets), and nothing overwrites what the producer reads before the readers are done; slices that
 the reader itself overwrites at other points are copied first (`snapshots.py`). Worth it when each element is read once,
-or is cheap. Elements nobody reads are no longer computed, and do not warn.
+or is cheap; loops that collect what a mask chooses look at it in passes, so that only masks of masks are computed
+there. Elements nobody reads are no longer computed, and do not warn.
 """
 
 from __future__ import annotations
@@ -16,17 +17,19 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import ClassVar
 
+from weft.analysis.compactions import collects
 from weft.analysis.cost import tasklet_weight
 from weft.analysis.dependences import Kind
 from weft.analysis.effects import Access, effects_of
 from weft.analysis.facts import Facts
 from weft.analysis.uses import Uses, container_uses
-from weft.ir.dtypes import PY_INT, ScalarType
+from weft.ir.dtypes import PY_INT, DType, ScalarType
 from weft.ir.exprs import Expr, Index, Value, const_index, index, op
 from weft.ir.nodes import (
     Alloc,
     Elements,
     Let,
+    Loop,
     Map,
     Memlet,
     Node,
@@ -200,6 +203,8 @@ class _Inlining:
             effects = effects_of(reader, facts.definitions)
             reads += (access for access in effects.accesses if access.container == producer.container)
         distinct = {(access.index, access.iterators) for access in reads}
+        if any(map(_collects, readers)) and not self.is_of_flags(producer):
+            return "a loop that collects looks at it again and again"
         if producer.weight and any(_idle(access) for access in reads):
             return "it would be computed again and again"
         if (len(distinct) - 1) * producer.weight > RECOMPUTE:
@@ -212,6 +217,13 @@ class _Inlining:
             if not all(self.bench.legality.contains(written, access, facts) for access in reads):
                 return "elements are read that it does not write"
         return None
+
+    def is_of_flags(self, producer: _Producer) -> bool:
+        """Whether it computes truth values of others: next to nothing, and the same wherever it is done."""
+        names = [memlet.container for tasklet in producer.body for _, memlet in tasklet.reads]
+        lets = [let for tasklet in producer.body for let in tasklet.lets]
+        flags = all(self.bench.containers[name].dtype is DType.BOOL for name in (*names, producer.container))
+        return flags and all(let.warn < 0 and let.value.type.dtype is DType.BOOL for let in lets)
 
     def overwritten(
         self, producer: _Producer, between: list[Node], readers: list[int], position: int, facts: Facts
@@ -291,6 +303,10 @@ def _reads_elements(node: Node, container: str) -> bool:
                 if container in _own(inner):
                     return False
     return True
+
+
+def _collects(node: Node) -> bool:
+    return any(isinstance(inner, Loop) and collects(inner) for inner in all_nodes(Region((node,))))
 
 
 def _own(node: Node) -> frozenset[str]:
