@@ -13,6 +13,7 @@ from weft.passes.dense_refs import DenseRefs
 from weft.passes.expand_elementwise import ExpandElementwise
 from weft.passes.flatten_maps import FlattenMaps
 from weft.passes.fuse_maps import FuseMaps
+from weft.passes.fuse_reductions import FuseReductions
 from weft.passes.gather_guards import GatherGuards
 from weft.passes.hoist_allocs import HoistAllocs
 from weft.passes.hoist_guards import HoistGuards
@@ -80,6 +81,7 @@ def _cpu_passes() -> tuple[Pass, ...]:
         ReportWishes(),
         FlattenMaps(),
         StripLoops(),  # of maps as flat as they get
+        FuseReductions(),  # nothing may come between them any more
         ScheduleMaps(),
     )
 

@@ -1,9 +1,8 @@
 """The graph: containers, views, and the nodes of a region. `docs/ir.md` states the meaning of every node.
 
 Three rules: containers are separate from computation; every movement of data is explicit; control flow exists only
-where the data does not already give the order. Everything is immutable. Containers are named by strings and looked up
-in `Program.containers`. Nodes carry a stable `id` that is not compared: facts, explanations and profiles are keyed by
-it.
+where the data does not already give the order. Everything is immutable. Containers are named by strings, looked up in
+`Program.containers`. Nodes carry a stable `id` that is not compared: facts, explanations, profiles are keyed by it.
 """
 
 from __future__ import annotations
@@ -256,6 +255,7 @@ class Reduce:
     initial: Expr | None
     schedule: Schedule = Schedule.SEQUENTIAL
     warn: int = -1  # of the combination itself
+    joined: bool = False  # in one sweep with the one right before it: same extents and axes, neither needs the other
     id: int = field(default=0, compare=False)
     span: Span | None = field(default=None, compare=False, repr=False)
 
