@@ -234,11 +234,11 @@ def _lanes(group: Group) -> int:
     """How many each result has. Where elements take long to compute, no more than the narrow ones."""
     if any(operations(reduction) > _LONG for reduction in group):
         return _NARROW
-    room = min(_LANE_BYTES, _GROUP_BYTES // _power_of_two(len(group)))
+    room = min(_LANE_BYTES, _GROUP_BYTES // power_of_two(len(group)))
     return max(_NARROW, room // max(reduction.dtype.itemsize for reduction in group))
 
 
-def _power_of_two(number: int) -> int:
+def power_of_two(number: int) -> int:
     """The next one."""
     return 1 << (number - 1).bit_length()
 

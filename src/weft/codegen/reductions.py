@@ -3,7 +3,7 @@
 in:   a `Reduce` over a view, or over elements that are computed where they are needed
 out:  loops along the elements of a result (`reduction_lanes.py`, `reduction_positions.py`) or across them
       (`reduction_rows.py`), whichever way they are neighbours in memory; on threads where the schedule says so;
-      several joined ones in the same loops, where those along the elements are the same for all
+      several joined ones in the same loops, where these are the same for all
 
 Threads change no bits: they take whole results, or pieces whose size follows from the number of elements, joined in the
 order in which one thread would have joined them.
@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
 
@@ -31,7 +30,7 @@ from weft.codegen.reduction_lanes import (
     few_elements,
 )  # fmt: skip
 from weft.codegen.reduction_positions import emit_position
-from weft.codegen.reduction_replays import declare_raised, inspect, measured, pin
+from weft.codegen.reduction_replays import all_measured, declare_raised, inspect, pin
 from weft.codegen.reduction_rows import emit_row, row_length
 from weft.codegen.reduction_source import emit_versions, fast_axis, reduced_elements
 from weft.codegen.reduction_state import POSITIONS, Reduction
@@ -68,13 +67,13 @@ def _is_parallel(kernel: Kernel, node: Reduce) -> bool:
 
 
 def _together(reductions: list[Reduction]) -> list[Reduction]:
-    """The reductions with one set of parameters, if the same loops can do them all: along the elements of a result."""
+    """The reductions with one set of parameters, if the same loops can do them all."""
     first = reductions[0]
     if len(reductions) == 1 or not first.reduced:
         return []
     fast = {fast_axis(x.kernel, x.source, x.node.axes) for x in reductions}
     same = all(x.source.shape == first.source.shape and x.node.schedule is first.node.schedule for x in reductions)
-    if not same or len(fast) > 1 or not fast <= set(first.reduced):
+    if not same or len(fast) > 1:
         return []
     if any(x.warnings.checked or x.warnings.audited or not combines_freely(x.node.op, x.dtype) for x in reductions):
         return []
@@ -134,8 +133,7 @@ def _emit_filled(group: Group, *, parallel: bool) -> None:
     first = group[0]
     fast = fast_axis(first.kernel, first.source, first.node.axes) if first.source.rank else -1
     if fast in first.kept:
-        assert len(group) == 1
-        _emit_across(first, fast, parallel=parallel)
+        _emit_across(group, fast, parallel=parallel)
         return
     axes = first.reduced
     if fast in axes and first.node.op not in POSITIONS:
@@ -159,18 +157,11 @@ def _emit_along(group: Group, axes: list[int], span: tuple[str, str] | None = No
     with first.loops(first.kept, span):
         for reduction in group:
             declare_raised(reduction)
-        with _all_measured(group):
+        with all_measured(group):
             is_position = first.node.op in POSITIONS
             totals = [emit_position(first)] if is_position else emit_totals(group, axes)
             _pin(group, totals)
         _emit_results(group, totals)
-
-
-def _all_measured(group: Group) -> ExitStack:
-    with ExitStack() as stack:
-        for reduction in group:
-            stack.enter_context(measured(reduction))
-        return stack.pop_all()
 
 
 def _pin(group: Group, totals: Sequence[str]) -> None:
@@ -186,11 +177,11 @@ def _emit_results(group: Group, totals: Sequence[str]) -> None:
         reduction.kernel.line(f"{reduction.output()} = {total};")
 
 
-def _emit_across(reduction: Reduction, fast: int, *, parallel: bool) -> None:
+def _emit_across(group: Group, fast: int, *, parallel: bool) -> None:
     """One row of results after the other."""
-    kernel = reduction.kernel
+    kernel, reduction = group[0].kernel, group[0]
     outer, number = [axis for axis in reduction.kept if axis != fast], kernel.names.claim("number")
-    length, extent = str(row_length(reduction)), reduction.extent(fast)
+    length, extent = str(row_length(group)), reduction.extent(fast)
     if parallel and not outer:
         length = kernel.bind(f"{kernel.support.machine('row')}({extent}, {length})", "int64_t", "length")
     rows = f"({extent} + {length} - 1) / {length}"
@@ -201,13 +192,13 @@ def _emit_across(reduction: Reduction, fast: int, *, parallel: bool) -> None:
 
         def loops() -> None:
             with reduction.loops(outer, (begin, end)), kernel.block(head):
-                emit_row(reduction, fast, number, length)
+                emit_row(group, fast, number, length)
 
-        _emit_versions([reduction], [fast], loops)
+        _emit_versions(group, [fast], loops)
 
     count = reduction.extent(outer[0]) if outer else rows
     if parallel:
-        _emit_threads([reduction], count, lambda: emit("begin", "end"))
+        _emit_threads(group, count, lambda: emit("begin", "end"))
     else:
         emit("0", count)
 
@@ -244,7 +235,7 @@ def _emit_single(group: Group, axes: list[int]) -> None:
             kernel.line(f"{reduction.type} {total} = {reduction.identity};")
 
         def emit() -> None:
-            with _all_measured(group):
+            with all_measured(group):
                 emit_few(group, axes[0], totals)
                 _pin(group, totals)
 
@@ -277,7 +268,7 @@ def _emit_pieces(group: Group, axes: list[int]) -> list[str]:
             _emit_versions(group, axes, piece_of)
 
     def piece_of() -> None:
-        with _all_measured(group):
+        with all_measured(group):
             totals = emit_totals(group, axes, (first, last))
             _pin(group, totals)
         for part, total in zip(parts, totals, strict=True):

@@ -3,11 +3,11 @@
 before:  reduce minimum l = A[:] axes (0); low = l[]; reduce maximum h = A[:] axes (0); high = h[]
 after:   reduce minimum l = A[:] axes (0); reduce joined maximum h = A[:] axes (0); low = l[]; high = h[]
 
-Legal when the later one needs nothing that is computed from the earlier one on, and writes nothing that is used there;
-it takes along the memory of its result. It stays below guards and all else through which the program may leave: what
-they have found holds for it, and Python would repeat its warnings. Worth it when both have the same extents and read
-the same container along them: each then need not be fetched a second time, and code generation computes what the
-elements have in common once.
+Legal when the later one may move up to the earlier one past what stands between. It takes along the memory of its
+result and the numbers it needs, if these may move, too. It stays below guards and all else through which the program
+may leave: what they have found holds for it, and Python would repeat its warnings. Worth it when both have the same
+extents and read the same container along them: that need not be fetched a second time, and code generation computes
+what the elements have in common once.
 """
 
 from __future__ import annotations
@@ -17,10 +17,9 @@ from typing import ClassVar, Final
 
 from weft.analysis.effects import effects_of
 from weft.analysis.facts import Facts
-from weft.ir.exprs import Value
-from weft.ir.nodes import Alloc, Elements, Node, Program, Reduce, Region, Site
+from weft.ir.nodes import Alloc, Elements, Node, Program, Reduce, Region, Site, Tasklet
 from weft.ir.ops import combines_freely
-from weft.ir.traverse import values_used_in
+from weft.ir.traverse import touched_containers, values_used_in
 from weft.passes.base import Bench, Session, rewrite_regions
 
 # A reduction looks for a partner among so many before it.
@@ -52,9 +51,9 @@ def _join(region: Region, facts: Facts, bench: Bench) -> Region:
     for position in range(len(nodes)):
         node = nodes[position]
         known.append(known[-1].after(node))
-        start = _partner(nodes, position, known, bench) if isinstance(node, Reduce) else None
-        if start is not None:
-            nodes = _moved(nodes, start, position)
+        found = _partner(nodes, position, known, bench) if isinstance(node, Reduce) else None
+        if found is not None:
+            nodes = _moved(nodes, *found, position)
             known = _known(nodes[: position + 1], facts)
             changed = True
             bench.note("two reductions go through memory together", node, done=True)
@@ -68,8 +67,8 @@ def _known(nodes: list[Node], facts: Facts) -> list[Facts]:
     return known
 
 
-def _partner(nodes: list[Node], position: int, known: list[Facts], bench: Bench) -> int | None:
-    """Where the reductions begin that this one can go with."""
+def _partner(nodes: list[Node], position: int, known: list[Facts], bench: Bench) -> tuple[int, list[int]] | None:
+    """Where the reductions begin that this one can go with, and the nodes it takes along."""
     node, seen = nodes[position], 0
     assert isinstance(node, Reduce)
     if not _is_free(node, bench) or node.joined:
@@ -84,8 +83,10 @@ def _partner(nodes: list[Node], position: int, known: list[Facts], bench: Bench)
         seen += 1
         if seen > _LOOK_BACK:
             return None
-        if _pays(nodes, number, node, bench) and _may_move(nodes, number, position, known, bench):
-            return number
+        if _pays(nodes, number, node, bench):
+            along = _taken_along(nodes, number, position, bench)
+            if along is not None and _may_move(nodes, number, [*along, position], known, bench):
+                return number, along
     return None
 
 
@@ -138,36 +139,47 @@ def _moving(node: Node) -> set[str]:
     }
 
 
-def _may_move(nodes: list[Node], start: int, position: int, known: list[Facts], bench: Bench) -> bool:
-    """Whether a reduction may move up to the one at `start`, past what stands between, with the memory it writes."""
-    node, between = nodes[position], range(start, position)
+def _taken_along(nodes: list[Node], start: int, position: int, bench: Bench) -> list[int] | None:
+    """The nodes from `start` on that a reduction cannot do without; None if one of them must stay."""
+    node = nodes[position]
     assert isinstance(node, Reduce)
-    memory = [n for n in between if _is_memory(nodes[n], node)]
-    defined = frozenset[Value]().union(*(bench.defines(nodes[n]) for n in between))
-    used = values_used_in(Region((node, *(nodes[n] for n in memory))))
-    if not defined.isdisjoint(used | _extents(node, bench)):
-        return False
-    sites = {below.number for n in between if isinstance(below := nodes[n], Site)}
-    if any(isinstance(alloc := nodes[n], Alloc) and alloc.site in sites for n in memory):
-        return False
-    return all(n in memory or bench.legality.independent(nodes[n], node, known[n]) for n in between)
+    needed = values_used_in(Region((node,)))
+    sites = {below.number for below in nodes[start:position] if isinstance(below, Site)}
+    along: list[int] = []
+    for number in range(position - 1, start - 1, -1):
+        match nodes[number]:
+            case Alloc(container=name, site=site) if name == node.output.container:
+                if site in sites:
+                    return None
+                needed |= {value for extent in bench.containers[name].shape for value in extent.values}
+            case Tasklet(writes=()) as numbers if not bench.defines(numbers).isdisjoint(needed):
+                needed |= values_used_in(Region((numbers,)))
+            case other if not bench.defines(other).isdisjoint(needed):
+                return None
+            case _:
+                continue
+        along.insert(0, number)
+    return along
 
 
-def _is_memory(node: Node, user: Reduce) -> bool:
-    return isinstance(node, Alloc) and node.container == user.output.container
+def _may_move(nodes: list[Node], start: int, moving: list[int], known: list[Facts], bench: Bench) -> bool:
+    """Whether nodes may move up to `start`, past all others that stand between."""
+    ask, overlap = bench.legality.independent, bench.legality.memory.may_overlap
+    for passed in range(start, moving[-1]):
+        node, below = nodes[passed], [nodes[number] for number in moving if number > passed]
+        if passed in moving:
+            continue
+        if isinstance(node, Alloc) and any(overlap(node.container, x) for y in below for x in touched_containers(y)):
+            return False
+        if not all(ask(node, other, known[passed]) for other in below):
+            return False
+    return True
 
 
-def _extents(node: Reduce, bench: Bench) -> frozenset[Value]:
-    """The values in the shape of the result."""
-    return frozenset(value for extent in bench.containers[node.output.container].shape for value in extent.values)
-
-
-def _moved(nodes: list[Node], start: int, position: int) -> list[Node]:
-    """The nodes with a reduction behind those that begin at `start`, and its memory in front of them."""
+def _moved(nodes: list[Node], start: int, along: list[int], position: int) -> list[Node]:
+    """The nodes with a reduction behind those that begin at `start`, and what it takes along in front of them."""
     node, end = nodes[position], start + _size(nodes, start)
     assert isinstance(node, Reduce)
-    between = nodes[end:position]
-    memory = [other for other in between if _is_memory(other, node)]
-    rest = [other for other in between if other not in memory]
-    joined = replace(node, joined=True)
-    return [*nodes[:start], *memory, *nodes[start:end], joined, *rest, *nodes[position + 1 :]]
+    rest = [nodes[number] for number in range(end, position) if number not in along]
+    front = [nodes[number] for number in along]
+    return [*nodes[:start], *front, *nodes[start:end], replace(node, joined=True), *rest, *nodes[position + 1 :]]
