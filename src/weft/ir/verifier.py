@@ -79,7 +79,7 @@ def _check_region(region: Region, scope: Scope, place: _Place) -> None:
         if isinstance(node, Yield | Continue | Break | Return):
             scope.node = node
             scope.fail("nodes follow the end of a region")
-    for before, node in zip((None, *region.nodes[:-1]), region.nodes, strict=True):
+    for before, node in zip((None, *region.nodes), region.nodes, strict=False):
         scope.node = node
         _check_node(node, scope, place)
         if isinstance(node, Reduce) and node.joined:
