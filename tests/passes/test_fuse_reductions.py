@@ -43,7 +43,7 @@ def mean_under_a_mask(a, b):
     return b[(a > -1) & (a < 1)].mean()
 
 
-def four_of_them(a, b):
+def five_of_them(a, b):
     return a.sum(), (a * b).sum(), b.max(), np.sum(a > b), a.min()
 
 
@@ -84,6 +84,19 @@ def in_every_turn(a, b):
     return found
 
 
+def grown_in_turns(a, b):
+    total, most = np.zeros(a.shape[-1]), np.zeros(a.shape[-1])
+    for i in range(3):
+        total += (a * i).sum(axis=0)
+        most += (a * i).max(axis=0)
+    return total, most
+
+
+def of_a_line(a, b):
+    n = a.size
+    return (n * (a * b).sum() - a.sum() * b.sum()) / (n * (a * a).sum() - a.sum() ** 2)
+
+
 def into_arguments(a, b):
     b[0] = a.min()
     b[-1] = a.max()
@@ -92,8 +105,8 @@ def into_arguments(a, b):
 
 JOINED: list[tuple[Callable[..., Any], int]] = [
     (low_and_high, 1), (mean_and_squares, 1), (mean_and_deviation, 1), (weighted, 1), (under_a_mask, 1),
-    (mean_under_a_mask, 1), (four_of_them, 3), (rows, 1), (columns, 2), (sums_of_columns, 1), (kept_axes, 1),
-    (in_every_turn, 1),
+    (mean_under_a_mask, 1), (five_of_them, 4), (rows, 2), (columns, 2), (sums_of_columns, 1), (kept_axes, 1),
+    (in_every_turn, 1), (grown_in_turns, 1), (of_a_line, 4),
 ]  # fmt: skip
 
 VECTORS = [products, in_a_loop]
@@ -231,6 +244,15 @@ def test_short_ones_of_known_length_stay_apart() -> None:
     assert joined(both, numbers(50, np.float64), 0) == 0
 
 
+def test_no_more_than_six_go_together() -> None:
+    def eight(a, b):
+        low, high, total = a.min(), a.max(), a.sum()
+        squares, cubes = (a * a).sum(), (a * a * a).sum()
+        return low, high, total, squares, cubes, np.sum(a > 0), np.sum(a > 1), np.sum(a > 2)
+
+    assert joined(eight, numbers(50, np.float64), 0) == 6
+
+
 def test_one_sweep_reads_each_element_once() -> None:
     """One call of the thread pool for both, and one loop over the lanes."""
     program = weft.program(low_and_high, fallback="error")
@@ -289,7 +311,7 @@ def test_layouts(function: Callable[..., Any]) -> None:
         assert_agrees(function, program, a, b)
 
 
-@pytest.mark.parametrize("function", [low_and_high, mean_and_squares, under_a_mask, four_of_them, rows, columns])
+@pytest.mark.parametrize("function", [low_and_high, mean_and_squares, under_a_mask, five_of_them, rows, columns])
 def test_types(function: Callable[..., Any]) -> None:
     program = weft.program(function)
     for dtype in (np.float32, np.int64, np.int32, np.uint8, np.bool_):
@@ -335,7 +357,7 @@ def test_an_empty_array_has_no_minimum() -> None:
         weft.program(low_and_high)(np.empty(0), 0)
 
 
-@pytest.mark.parametrize("function", [mean_and_squares, under_a_mask, four_of_them, rows, columns])
+@pytest.mark.parametrize("function", [mean_and_squares, under_a_mask, five_of_them, rows, columns])
 def test_the_same_bits_on_one_and_two_threads(function: Callable[..., Any]) -> None:
     a, b = numbers((700, 130), np.float64), numbers((700, 130), np.float64, 5)
     one, two = (weft.program(function, threads=threads, fallback="error")(a, b) for threads in (1, 2))

@@ -202,10 +202,10 @@ def emit_joined(reduction: Reduction, parts: str, count: str) -> str:
 def _emit_leaves(group: Group, head: str, is_last: str, leaf: Callable[[], list[str]]) -> list[str]:
     """Sum leaves as a binary tree: `sums` holds those of 2**k leaves, the largest first. One leaf takes no detour."""
     kernel, claim = group[0].kernel, group[0].kernel.names.claim
-    sums, depth, count, totals = [claim("sums") for _ in group], claim("depth"), claim("leaves"), []
-    for reduction, made in zip(group, sums, strict=True):
-        totals.append(claim("total"))
-        kernel.line(f"{reduction.type} {made}[64], {totals[-1]} = {reduction.identity};")
+    sums, depth, count = [claim("sums") for _ in group], claim("depth"), claim("leaves")
+    totals = [claim("total") for _ in group]
+    for reduction, made, total in zip(group, sums, totals, strict=True):
+        kernel.line(f"{reduction.type} {made}[64], {total} = {reduction.identity};")
     kernel.line(f"int {depth} = 0;")
     kernel.line(f"uint64_t {count} = 0;")
     with kernel.block(head):

@@ -73,6 +73,7 @@ def _cpu_passes() -> tuple[Pass, ...]:
         InterchangeMaps(),
         LoopsInward(),  # the innermost parameter of each map is known now
         LoopReductions(),  # of what is now a loop at a point
+        FuseReductions(marked=False),  # before their results share memory
         InPlace(),  # before memory is shared, which makes two of one life
         HoistAllocs(),
         StackArrays(),

@@ -4,10 +4,13 @@ before:  reduce minimum l = A[:] axes (0); low = l[]; reduce maximum h = A[:] ax
 after:   reduce minimum l = A[:] axes (0); reduce joined maximum h = A[:] axes (0); low = l[]; high = h[]
 
 Legal when the later one may move up to the earlier one past what stands between. It takes along the memory of its
-result and the numbers it needs, if these may move, too. It stays below guards and all else through which the program
-may leave: what they have found holds for it, and Python would repeat its warnings. Worth it when both have the same
-extents and read the same container along them: that need not be fetched a second time, and code generation computes
-what the elements have in common once.
+result, which has the site above it then, and the numbers it needs, if these may move, too. It stays below guards and
+all else through which the program may leave: what they have found holds for it, and Python would repeat its warnings.
+Worth it when both have the same extents and read the same container along them: that need not be fetched a second
+time, and code generation computes what the elements have in common once.
+
+They come together before memory is shared, which would give them one place for both results; what is joined is decided
+when nothing can come between them any more.
 """
 
 from __future__ import annotations
@@ -17,7 +20,7 @@ from typing import ClassVar, Final
 
 from weft.analysis.effects import effects_of
 from weft.analysis.facts import Facts
-from weft.ir.nodes import Alloc, Elements, Node, Program, Reduce, Region, Site, Tasklet
+from weft.ir.nodes import Alloc, Elements, Guard, Node, Program, Reduce, Region, Site, Tasklet
 from weft.ir.ops import combines_freely
 from weft.ir.traverse import touched_containers, values_used_in
 from weft.passes.base import Bench, Session, rewrite_regions
@@ -25,24 +28,25 @@ from weft.passes.base import Bench, Session, rewrite_regions
 # A reduction looks for a partner among so many before it.
 _LOOK_BACK: Final = 8
 # More results than this at a time do not fit the registers.
-_LARGEST: Final = 4
+_LARGEST: Final = 6
 # So many elements lie in the nearest cache, and loops over them are written out.
 _FEW: Final = 128
 
 
 @dataclass(frozen=True, slots=True)
 class FuseReductions:
-    """Join reductions of equal extents."""
+    """Join reductions of equal extents; without `marked`, they are only brought together."""
 
     name: ClassVar[str] = "fuse-reductions"
+    marked: bool = True
 
     def run(self, program: Program, session: Session) -> Program:
         """The program with its reductions joined."""
         bench = Bench(self.name, program, session)
-        return rewrite_regions(bench, lambda region, facts: _join(region, facts, bench))
+        return rewrite_regions(bench, lambda region, facts: _join(region, facts, bench, marked=self.marked))
 
 
-def _join(region: Region, facts: Facts, bench: Bench) -> Region:
+def _join(region: Region, facts: Facts, bench: Bench, *, marked: bool) -> Region:
     if sum(isinstance(node, Reduce) for node in region.nodes) < 2:
         return region
     nodes = list(region.nodes)
@@ -52,10 +56,12 @@ def _join(region: Region, facts: Facts, bench: Bench) -> Region:
         node = nodes[position]
         known.append(known[-1].after(node))
         found = _partner(nodes, position, known, bench) if isinstance(node, Reduce) else None
-        if found is not None:
-            nodes = _moved(nodes, *found, position)
-            known = _known(nodes[: position + 1], facts)
-            changed = True
+        if found is None or (not marked and all(isinstance(other, Reduce) for other in nodes[found[0] : position])):
+            continue
+        nodes = _moved(nodes, *found, position, marked=marked)
+        known = _known(nodes[: position + 1], facts)
+        changed = True
+        if marked:
             bench.note("two reductions go through memory together", node, done=True)
     return Region(tuple(nodes)) if changed else region
 
@@ -75,8 +81,7 @@ def _partner(nodes: list[Node], position: int, known: list[Facts], bench: Bench)
         return None
     for number in range(position - 1, -1, -1):
         other = nodes[number]
-        effects = effects_of(other)
-        if effects.jumps or (effects.leaves and not isinstance(other, Alloc)):
+        if isinstance(other, Guard):
             return None
         if not isinstance(other, Reduce) or other.joined:
             continue
@@ -149,7 +154,7 @@ def _taken_along(nodes: list[Node], start: int, position: int, bench: Bench) -> 
     for number in range(position - 1, start - 1, -1):
         match nodes[number]:
             case Alloc(container=name, site=site) if name == node.output.container:
-                if site in sites:
+                if site in sites and _open_site(nodes[:start]) is None:
                     return None
                 needed |= {value for extent in bench.containers[name].shape for value in extent.values}
             case Tasklet(writes=()) as numbers if not bench.defines(numbers).isdisjoint(needed):
@@ -162,6 +167,21 @@ def _taken_along(nodes: list[Node], start: int, position: int, bench: Bench) -> 
     return along
 
 
+def _open_site(above: list[Node]) -> int | None:
+    """The site from which Python can start again below these nodes, where that is plain to see."""
+    for node in reversed(above):
+        match node:
+            case Site(number=number) | Alloc(site=number) if number >= 0:
+                return number
+            case Alloc():
+                continue
+            case Tasklet(lets=lets, writes=()) if all(let.warn < 0 for let in lets):
+                continue
+            case _:
+                return None
+    return None
+
+
 def _may_move(nodes: list[Node], start: int, moving: list[int], known: list[Facts], bench: Bench) -> bool:
     """Whether nodes may move up to `start`, past all others that stand between."""
     ask, overlap = bench.legality.independent, bench.legality.memory.may_overlap
@@ -169,17 +189,33 @@ def _may_move(nodes: list[Node], start: int, moving: list[int], known: list[Fact
         node, below = nodes[passed], [nodes[number] for number in moving if number > passed]
         if passed in moving:
             continue
-        if isinstance(node, Alloc) and any(overlap(node.container, x) for y in below for x in touched_containers(y)):
+        if isinstance(node, Alloc):
+            if any(overlap(node.container, name) for other in below for name in touched_containers(other)):
+                return False
+        elif _may_end(node):
             return False
-        if not all(ask(node, other, known[passed]) for other in below):
+        # Memory may be asked for earlier: where there is none, less has happened.
+        if not all(isinstance(other, Alloc) or ask(node, other, known[passed]) for other in below):
             return False
     return True
 
 
-def _moved(nodes: list[Node], start: int, along: list[int], position: int) -> list[Node]:
+def _may_end(node: Node) -> bool:
+    """Whether the program may leave in a node, or go on elsewhere."""
+    effects = effects_of(node)
+    return effects.leaves or effects.jumps
+
+
+def _moved(nodes: list[Node], start: int, along: list[int], position: int, *, marked: bool) -> list[Node]:
     """The nodes with a reduction behind those that begin at `start`, and what it takes along in front of them."""
     node, end = nodes[position], start + _size(nodes, start)
     assert isinstance(node, Reduce)
     rest = [nodes[number] for number in range(end, position) if number not in along]
-    front = [nodes[number] for number in along]
-    return [*nodes[:start], *front, *nodes[start:end], replace(node, joined=True), *rest, *nodes[position + 1 :]]
+    sites = {below.number for below in nodes[start:position] if isinstance(below, Site)}
+    front = [_at_site(nodes[number], sites, _open_site(nodes[:start])) for number in along]
+    return [*nodes[:start], *front, *nodes[start:end], replace(node, joined=marked), *rest, *nodes[position + 1 :]]
+
+
+def _at_site(node: Node, sites: set[int], above: int | None) -> Node:
+    """A node that moves up past sites: it leaves through the one above."""
+    return replace(node, site=above) if isinstance(node, Alloc) and node.site in sites and above is not None else node
