@@ -97,6 +97,14 @@ def of_a_line(a, b):
     return (n * (a * b).sum() - a.sum() * b.sum()) / (n * (a * a).sum() - a.sum() ** 2)
 
 
+def seen_by_flags(a, b):
+    return np.sum(1 / a > 1, axis=-1), np.max(a * b, axis=-1), np.sum(a / b, axis=-1)
+
+
+def checked_one_by_one(a, b):
+    return np.sum(np.exp(a) > 1), np.sum(np.exp(a)), np.sum(np.sqrt(abs(b)) > 1), np.sum(a * b)
+
+
 def into_arguments(a, b):
     b[0] = a.min()
     b[-1] = a.max()
@@ -106,7 +114,8 @@ def into_arguments(a, b):
 JOINED: list[tuple[Callable[..., Any], int]] = [
     (low_and_high, 1), (mean_and_squares, 1), (mean_and_deviation, 1), (weighted, 1), (under_a_mask, 1),
     (mean_under_a_mask, 1), (five_of_them, 4), (rows, 2), (columns, 2), (sums_of_columns, 1), (kept_axes, 1),
-    (in_every_turn, 1), (grown_in_turns, 1), (of_a_line, 4),
+    (in_every_turn, 1), (grown_in_turns, 1), (of_a_line, 4), (seen_by_flags, 2),
+    (checked_one_by_one, 3),
 ]  # fmt: skip
 
 VECTORS = [products, in_a_loop]
@@ -328,7 +337,7 @@ def test_complex_numbers(function: Callable[..., Any]) -> None:
 @pytest.mark.parametrize("function", [function for function, _ in JOINED])
 def test_odd_numbers_spread_and_warn_as_in_numpy(function: Callable[..., Any]) -> None:
     program = weft.program(function)
-    for odd in (np.nan, np.inf, -np.inf, 1.7e308, -0.0):
+    for odd in (np.nan, np.inf, -np.inf, 1.7e308, 800.0, -0.0):
         for other in (1.0, -odd):
             a, b = numbers((20, 90), np.float64), numbers((20, 90), np.float64, 5)
             a[7, 30:32] = odd

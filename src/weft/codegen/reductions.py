@@ -48,10 +48,15 @@ _IDENTITIES = {"add": 0, "multiply": 1, "logical_and": 1, "logical_or": 0}
 
 def emit_reductions(kernel: Kernel, nodes: Sequence[Reduce]) -> None:
     """Combine inputs over some of their axes: a reduction, and those joined to it."""
-    reductions = [_planned(kernel, node) for node in nodes]
-    group = _together(reductions)
-    for part in [group] if group else [[reduction] for reduction in reductions]:
-        _emit_group(part)
+    groups: list[list[Reduction]] = []
+    for reduction in [_planned(kernel, node) for node in nodes]:
+        group = next((group for group in groups if _go_together(group[0], reduction)), None)
+        if group is None:
+            groups.append([reduction])
+        else:
+            group.append(replace(reduction, source=_at(reduction.source, group[0].source.params)))
+    for group in groups:
+        _emit_group(group)
 
 
 def _planned(kernel: Kernel, node: Reduce) -> Reduction:
@@ -66,18 +71,13 @@ def _is_parallel(kernel: Kernel, node: Reduce) -> bool:
     return node.schedule is Schedule.PARALLEL and not kernel.parallel
 
 
-def _together(reductions: list[Reduction]) -> list[Reduction]:
-    """The reductions with one set of parameters, if the same loops can do them all."""
-    first = reductions[0]
-    if len(reductions) == 1 or not first.reduced:
-        return []
-    fast = {fast_axis(x.kernel, x.source, x.node.axes) for x in reductions}
-    same = all(x.source.shape == first.source.shape and x.node.schedule is first.node.schedule for x in reductions)
-    if not same or len(fast) > 1:
-        return []
-    if any(x.warnings.checked or x.warnings.audited or not combines_freely(x.node.op, x.dtype) for x in reductions):
-        return []
-    return [replace(x, source=_at(x.source, first.source.params)) for x in reductions]
+def _go_together(first: Reduction, other: Reduction) -> bool:
+    """Whether the same loops can do two reductions that are joined."""
+    for x in (first, other):
+        if x.warnings.checked or x.warnings.audited or not x.reduced or not combines_freely(x.node.op, x.dtype):
+            return False
+    fast = {fast_axis(x.kernel, x.source, x.node.axes) for x in (first, other)}
+    return len(fast) == 1 and first.source.shape == other.source.shape and first.node.schedule is other.node.schedule
 
 
 def _at(source: Elements, params: tuple[Value, ...]) -> Elements:
