@@ -22,7 +22,7 @@ from weft.analysis.effects import effects_of
 from weft.analysis.facts import Facts
 from weft.ir.nodes import Alloc, Elements, Guard, Node, Program, Reduce, Region, Site, Tasklet
 from weft.ir.ops import combines_freely
-from weft.ir.traverse import touched_containers, values_used_in
+from weft.ir.traverse import inner_regions, touched_containers, values_used_in
 from weft.passes.base import Bench, Session, rewrite_regions
 
 # A reduction looks for a partner among so many before it.
@@ -42,12 +42,23 @@ class FuseReductions:
 
     def run(self, program: Program, session: Session) -> Program:
         """The program with its reductions joined."""
+        if not _has_two(program.body):
+            return program
         bench = Bench(self.name, program, session)
         return rewrite_regions(bench, lambda region, facts: _join(region, facts, bench, marked=self.marked))
 
 
+def _count(region: Region) -> int:
+    return sum(isinstance(node, Reduce) for node in region.nodes)
+
+
+def _has_two(region: Region) -> bool:
+    """Whether two reductions stand in one region."""
+    return _count(region) > 1 or any(_has_two(inner) for node in region.nodes for inner in inner_regions(node))
+
+
 def _join(region: Region, facts: Facts, bench: Bench, *, marked: bool) -> Region:
-    if sum(isinstance(node, Reduce) for node in region.nodes) < 2:
+    if _count(region) < 2:
         return region
     nodes = list(region.nodes)
     known = [facts]  # the facts before each node
