@@ -49,6 +49,7 @@ LAYOUT_DEPENDENT = ("reshape", "ravel", "ascontiguousarray")
 # Left to Python for empty axes, though NumPy gives a result.
 LEFT_WHEN_EMPTY = ("numpy.diff", "numpy.einsum", "numpy.histogram", "numpy.linalg.norm")
 LEFT_WHEN_EMPTY += ("numpy.roll",)  # and when it is shorter than the shift twice
+LEFT_WHEN_EMPTY += ("numpy.pad",)  # and when one element makes it stored by rows and by columns
 # NumPy gives another type there, which shows only when it is called.
 LEFT_WHEN_EMPTY += ("numpy.bincount", "numpy.poly", "numpy.polyval")
 # Views of complex arrays in NumPy, copies here (the builder refuses to write either).

@@ -102,3 +102,40 @@ def test_sparse_rows_are_multiplied_without_memory() -> None:
     values, columns, x = np.arange(9.0), np.arange(9)[::-1].copy(), np.arange(9.0) + 1
     assert compiled(values, columns, x, 2, 7) == row(values, columns, x, 2, 7)
     assert compiled.stats.allocations == 0
+
+
+# ---- rows of arrays of more axes ------------------------------------------------------------------------------------
+
+
+def gray(image: Any) -> Any:
+    return np.dot(image[..., :3], [0.299, 0.587, 0.114])
+
+
+def scaled(x: Any, w: Any) -> Any:
+    return np.dot(x * 2, w), np.dot(x.T + 1, w[: x.shape[0]])
+
+
+def kept(x: Any, w: Any) -> Any:
+    y = x * 2
+    flat = y.reshape(-1, y.shape[-1])
+    return np.dot(y, w), flat, y
+
+
+def test_rows_of_an_image() -> None:
+    compiled: Any = weft.program(gray)
+    image = np.random.default_rng(2).integers(0, 256, (30, 40, 4)).astype(np.uint8)
+    np.testing.assert_allclose(compiled(image), gray(image), rtol=1e-14)
+    assert "matrix product" not in str(compiled.explain())
+    assert compiled.inspect_source().count("ctx->alloc(") == 1  # the result alone
+
+
+@pytest.mark.parametrize("shape", [(4, 5, 6), (2, 3, 4, 5), (0, 3, 2), (3, 0, 2), (1, 1, 1)])
+@pytest.mark.parametrize("function", [scaled, kept])
+def test_rows_of_more_axes(function: Any, shape: tuple[int, ...]) -> None:
+    rng = np.random.default_rng(3)
+    x, w = rng.normal(size=shape), rng.normal(size=shape[-1])
+    x = x[: shape[-1]]
+    compiled: Any = weft.program(function)
+    for got, expected in zip(compiled(x, w), function(x, w), strict=True):
+        assert got.shape == expected.shape
+        np.testing.assert_allclose(got, expected, rtol=1e-13, atol=1e-13)

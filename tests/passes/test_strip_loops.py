@@ -148,3 +148,90 @@ def test_warnings_of_turns() -> None:
     with pytest.warns(RuntimeWarning, match="overflow encountered in multiply"):
         weft.program(grow)(a, 5)
     assert np.isinf(a).all()
+
+
+# ---- nests of loops -------------------------------------------------------------------------------------------------
+
+
+def window(x: Any, w: Any, out: Any) -> None:
+    h, v = out.shape
+    for i in range(w.shape[0]):
+        for j in range(w.shape[1]):
+            out += w[i, j] * x[i : i + h, j : j + v]
+
+
+def rows_in_turn(x: Any, w: Any, out: Any) -> None:
+    h, v = out.shape
+    for i in range(w.shape[0]):
+        out[0] = out[1] * 0.5
+        for j in range(w.shape[1]):
+            out += w[i, j] * x[i : i + h, j : j + v] * 0.25
+
+
+NESTED = """for %s.22: py_int from 0 to 2 in 0:3 {
+    %w.23: f8 = cast(%s.22): f8
+    for %t.20: py_int from 0 to 4 in 0:5 {
+      %v.24: f8 = cast(%t.20): f8
+      map (%i.21: py_int) in [0:%n.1] {
+        tasklet {
+          %x.30: f8 = A[%i.21]
+          %y.31: f8 = multiply(%v.24, %w.23)
+          write A[%i.21] = add(%x.30, %y.31)
+        }
+      }
+      continue
+    }
+    continue
+  }
+  return missing"""
+
+
+def loops_around_strips(given: Program) -> int:
+    return sum(isinstance(node, Loop) for node in given.body.nodes)
+
+
+def test_a_nest_is_cut_as_a_whole() -> None:
+    before = program(f"  {NESTED}")
+    made = after(StripLoops(), before)
+    assert is_cut(made)
+    assert loops_around_strips(made) == 0
+    assert_same_meaning(before, made)
+
+
+def test_what_moves_with_the_outer_turns_leaves_them_outside() -> None:
+    some = NESTED.replace("%w.23: f8", "%z.25: py_int = minimum(%s.22, %n.1)\n    %w.23: f8").replace(
+        "0:%n.1", "0:%z.25"
+    )
+    before = program(f"  {some}")
+    made = after(StripLoops(), before)
+    assert is_cut(made)
+    assert loops_around_strips(made) == 1
+    assert_same_meaning(before, made)
+
+
+@pytest.mark.parametrize("size", [(1, 1), (3, 2), (0, 3), (4, 4)])
+@pytest.mark.parametrize("function", [window, rows_in_turn])
+def test_windows(function: Any, size: tuple[int, int]) -> None:
+    rng = np.random.default_rng(5)
+    x, w = rng.normal(size=(40, 700)), rng.normal(size=size)
+    given = [rng.normal(size=(40 - size[0], 700 - size[1])) for _ in range(2)]
+    for out in given:
+        one, other = out.copy(), out.copy()
+        function(x, w, one)
+        compiled: Any = weft.program(function)
+        compiled(x, w, other)
+        np.testing.assert_array_equal(one, other)
+
+
+def test_windows_of_what_is_written() -> None:
+    rng = np.random.default_rng(6)
+    whole = rng.normal(size=(30, 300))
+    for weights in (whole[:3, :2], whole[5:8, 10:12]):
+        for read in (whole, rng.normal(size=(30, 300))):
+            before = whole.copy()
+            window(read, weights, whole[:27, :298])
+            expected = whole.copy()
+            whole[:] = before
+            weft.program(window)(read, weights, whole[:27, :298])
+            np.testing.assert_array_equal(whole, expected)
+            whole[:] = before

@@ -9,18 +9,18 @@ out:  `Constraint`s it implies; its `Clause`s, all of which must hold; what foll
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from weft.analysis.ranges import is_nonnegative, value_bounds
 from weft.ir.dtypes import NP_BOOL, DType
 from weft.ir.exprs import Const, Expr, Index, Op, Value, const, const_index, index, op, polynomial_of
+from weft.support.records import record
 
 _MOST_CLAUSES = 16
 FALSE = const(False, NP_BOOL)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Constraint:
     """`index >= 0`, or `index == 0` if `equal`."""
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Iterator as Generator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum
 
 from weft.analysis.conditions import Clause, clause_implies, clauses_of, follows, least_in_box
@@ -26,6 +26,7 @@ from weft.analysis.memory import Memory
 from weft.analysis.ranges import is_nonnegative
 from weft.ir.exprs import Expr, Index, Value, index
 from weft.ir.nodes import Alloc, Container, Loop, Map, Node, Program, Storage
+from weft.support.records import record
 
 
 class Kind(Enum):
@@ -39,7 +40,7 @@ class Kind(Enum):
 ALL_KINDS = frozenset(Kind)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Dependence:
     """Two accesses that may meet: `source` comes first."""
 
@@ -243,7 +244,7 @@ class Legality:
 # ---- relations between instances ------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Pair:
     source: Access
     sink: Access
@@ -251,7 +252,7 @@ class _Pair:
     right: frozenset[Value]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Relation:
     """How the instances of a question relate. `forced` are pairs of polynomials that are known to differ."""
 

@@ -11,7 +11,7 @@ an index speaks of iterators and of what is defined elsewhere as far as it can.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from weft.ir.exprs import Expr, Index, Value, const_index, index
 from weft.ir.nodes import (
@@ -39,10 +39,11 @@ from weft.ir.nodes import (
     Yield,
 )  # fmt: skip
 from weft.ir.traverse import allocated_by, bound_items, bundle_views, call_views, leaving_bundles, values_defined_in
+from weft.support.records import record
 from weft.support.spans import Span
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Iterator:
     """A variable that takes the values start, start + step, ... below stop (above it, for a negative step)."""
 
@@ -52,7 +53,7 @@ class Iterator:
     step: Index
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Access:
     """Elements of a container read or written: `container[index]` for every point of the iterators.
 
@@ -71,7 +72,7 @@ class Access:
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Effects:
     """All a node does.
 
@@ -116,7 +117,7 @@ def effects_of(nodes: Node | Iterable[Node], definitions: Mapping[Value, Index] 
     )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Around:
     iterators: tuple[Iterator, ...] = ()
     conditions: tuple[tuple[Expr, bool], ...] = ()

@@ -11,7 +11,6 @@ followed by container, not by element: a program that writes a free value anywhe
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Final
 
 from weft.analysis.memory import Memory
@@ -56,6 +55,7 @@ from weft.ir.traverse import (
     node_expressions,
     view_values,
 )
+from weft.support.records import record
 
 _FUNCTIONS: Final = frozenset((
     "power", "cbrt", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "arcsin", "arccos",
@@ -76,7 +76,7 @@ def _nothing_more(_name: str, _kind: str) -> bool:
     return False
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Rules:
     """`fixed(name, kind)`: functions of NumPy numbers that have NumPy's bits all the same. `fast`: all floats free."""
 
@@ -96,7 +96,7 @@ class Rules:
         return subject.type.python or not self.fixed(operation.name, kind)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Exactness:
     """What is free. `everything`: which statements run depends on a free value. `signed_zeros`: their signs count."""
 

@@ -11,7 +11,7 @@ loop), the last one is a constraint.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import combinations
 
 from weft.analysis.conditions import Constraint, as_index, clauses_of, constraints_of, is_refuted
@@ -34,11 +34,12 @@ from weft.ir.nodes import (
     full_view,
 )  # fmt: skip
 from weft.ir.traverse import all_nodes
+from weft.support.records import record
 
 __all__ = ["Constraint", "Facts", "constraints_of", "rebinds"]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Facts:
     """All that is known at a point."""
 

@@ -13,12 +13,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, TypeAlias
 
 from weft.analysis.facts import Constraint
 from weft.analysis.ranges import INT64_MAX, INT64_MIN, value_bounds
 from weft.ir.exprs import Index, Monomial, Value
+from weft.support.records import record
 
 if TYPE_CHECKING:
     import islpy
@@ -28,7 +29,7 @@ OPERATIONS = 200_000
 _MOST_CONSTRAINTS = 40
 
 
-@dataclass(slots=True)
+@record(frozen=False)
 class Work:
     """What the legality core has been asked, and what it cost."""
 
@@ -40,7 +41,7 @@ class Work:
     seconds: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Instance:
     """One of the points a question speaks of: the varying values, and the names they have for this point."""
 
@@ -51,7 +52,7 @@ class Instance:
 Term: TypeAlias = tuple[Index, Instance | None]
 
 
-@dataclass(slots=True)
+@record(frozen=False)
 class System:
     """Constraints between points, collected one by one: each polynomial is read in an instance."""
 
@@ -157,7 +158,7 @@ class _Timer:
         self.work.seconds += time.perf_counter() - self.start
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Points:
     """The set of points `index` for all values of the varying unknowns that satisfy the constraints."""
 
@@ -166,7 +167,7 @@ class Points:
     constraints: tuple[Constraint, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _PointsText:
     coordinates: list[str]
     conditions: list[str]

@@ -12,7 +12,7 @@ bound to. `first` is the first time at which there may be something in it: its a
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from weft.ir.nodes import Alloc, Container, Loop, Node, Site, Storage, View, While
 from weft.ir.traverse import (
@@ -24,6 +24,7 @@ from weft.ir.traverse import (
     site_left_through,
     touched_containers,
 )
+from weft.support.records import record
 
 
 def head(place: int) -> int:
@@ -36,7 +37,7 @@ def end(place: int) -> int:
     return 2 * place + 1
 
 
-@dataclass(slots=True)
+@record(frozen=False)
 class Lifetimes:
     """The first and the last time at which containers are needed."""
 

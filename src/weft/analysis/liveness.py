@@ -10,7 +10,7 @@ shows, a scope its bounds or condition; what stands in a scope needs the scope. 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TypeAlias
 
 from weft.analysis.memory import Memory, made_in_loops
@@ -46,16 +46,17 @@ from weft.ir.nodes import (
     Yield,
 )  # fmt: skip
 from weft.ir.traverse import allocated_by, bundle_values, bundle_views, defined_values, leaving_bundles, view_values
+from weft.support.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SiteNumber:
     """A site, as something that may be needed."""
 
     number: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Scope:
     """A map, loop or branch, as something that may be needed."""
 
@@ -65,7 +66,7 @@ class Scope:
 Thing: TypeAlias = Value | str | SiteNumber | Scope
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Live:
     """What something visible needs."""
 
@@ -100,7 +101,7 @@ def find_live(program: Program, *, loop_sites: bool = False) -> Live:
     return Live(frozenset(search.marked()), search.memory)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Place:
     """Where a node stands: what every effect there needs, the loops around (innermost last), targets of the branch."""
 
@@ -111,7 +112,7 @@ class _Place:
     site: int = -1
 
 
-@dataclass(slots=True)
+@record(frozen=False)
 class _Needs:
     of: dict[Thing, list[Thing]] = field(default_factory=dict[Thing, list[Thing]])
 

@@ -10,13 +10,14 @@ any of its `may_alias`, an alias is its base.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from weft.ir.nodes import Alloc, Container, Elementwise, Loop, Region, Storage, While
 from weft.ir.traverse import all_nodes
+from weft.support.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Memory:
     """The memory of a program's containers."""
 

@@ -10,7 +10,7 @@ Extents that are not known are NOMINAL. It is said in listings and decides nothi
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
 from weft.analysis.cost import operation_weight, tasklet_weight
@@ -32,6 +32,7 @@ from weft.ir.nodes import (
     View,
     While,
 )
+from weft.support.records import record
 
 NOMINAL: Final = 1000
 # A fixed machine: one core's share of the memory, its vector units, and what a loop in order takes.
@@ -42,7 +43,7 @@ _NS_PER_PRODUCT: Final = 0.02
 _TURNS: Final = 16  # of a loop of which nothing is known
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Traffic:
     """Of one nest: `bytes` and `operations` are those of a point."""
 
@@ -66,7 +67,7 @@ def traffic_of(program: Program) -> Iterator[tuple[Node, Traffic]]:
     return _Walk(program).region(program.body, 1.0, shared=False)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Walk:
     program: Program
     known: dict[Value, float] = field(default_factory=dict[Value, float])

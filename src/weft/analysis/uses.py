@@ -7,7 +7,6 @@ out:  `Uses` by container: writers, readers, escapes (bundles, refs, aliases), a
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from weft.ir.nodes import Elements, Elementwise, MatMul, Node, NumpyCall, Program, Reduce, Scan, Tasklet, View
 from weft.ir.traverse import (
@@ -19,9 +18,10 @@ from weft.ir.traverse import (
     leaving_bundles,
     node_views,
 )
+from weft.support.records import record
 
 
-@dataclass(slots=True)
+@record(frozen=False)
 class Uses:
     """Counts of nodes (of memlets, in tasklets)."""
 

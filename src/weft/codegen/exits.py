@@ -7,7 +7,6 @@ out:  C that fills out[], `return n;`, and entry n of `KernelInfo.exits`
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import assert_never
 
 from weft.codegen.access import block_text, leaving_strides, view_data
@@ -18,6 +17,7 @@ from weft.ir.dtypes import PYTHON_NAMES, ScalarType
 from weft.ir.exprs import Const, Expr, Index, Op, Value
 from weft.ir.nodes import Anew, Bundle, Choice, Constant, Listed, Missing, Pack, Return, Site, SlotObject, Storage, View
 from weft.support import abi
+from weft.support.records import record
 
 
 def emit_return(kernel: Kernel, node: Return) -> None:
@@ -51,7 +51,7 @@ def _leave(kernel: Kernel, exit_: abi.Exit, store: Store) -> None:
     kernel.line(f"return {len(kernel.exits) - 1};")
 
 
-@dataclass(slots=True)
+@record(frozen=False)
 class Store:
     """Fills out[] from 0 upwards; every exit uses the same slots again.
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from weft.codegen.c_types import c_type, literal
 from weft.codegen.checks import check, flags_are_exact
@@ -17,13 +17,14 @@ from weft.codegen.scalars import Operand
 from weft.ir.dtypes import DType
 from weft.ir.exprs import Const, Expr, Index, Monomial, Op, Value
 from weft.ir.ops import may_warn
+from weft.support.records import record
 
 _LONGEST = 100
 _HALVES = frozenset((-4, -3, -2, -1, 1, 2, 3, 4, 5, 6, 7, 8))  # of exponents for which at most 4 roundings add up
 _ATOM = re.compile(r"[A-Za-z_]\w*|[\d.]+(LL|f)?")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Noting:
     """Where operations note their warnings: all of them, or `only` some; at once, or `late`.
 
@@ -59,7 +60,7 @@ def _count(expr: Expr, uses: dict[Expr, int]) -> None:
             _count(argument, uses)
 
 
-@dataclass(slots=True)
+@record(frozen=False)
 class _Rendering:
     kernel: Kernel
     uses: dict[Expr, int]
@@ -96,7 +97,7 @@ class _Rendering:
             cold = late or kernel.rewritten is not None
             found = check(kernel.support, expr.name, Operand(name, result), operands, lone=noting.lone, cold=cold)
             if noting.late is not None and late:
-                noting.late.add(expr, name, f"{noting.variable} |= {found};")
+                noting.late.add(expr, name, [x.text for x in operands], f"{noting.variable} |= {found};")
             else:
                 kernel.line(f"{noting.variable} |= {found};")
             return name

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum, auto
 
 from weft.codegen.kernel import Flags, Kernel, Watch
@@ -27,6 +27,7 @@ from weft.codegen.replays import Saved, is_closed, replay_writes, saved_elements
 from weft.ir.exprs import Value
 from weft.ir.nodes import Elementwise, Loop, Map, MatMul, Node, Reduce, Scan, Schedule, Tasklet
 from weft.ir.traverse import all_nodes, inner_regions
+from weft.support.records import record
 
 _KINDS = {"d": "DIVIDE", "o": "OVERFLOW", "i": "INVALID"}
 
@@ -89,7 +90,7 @@ class Way(Enum):
     COLLECT = auto()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Plan:
     """The way of a nest, the sites it warns at, what a second run writes again, what strips save."""
 
@@ -153,7 +154,7 @@ def _is_parallel(node: Node) -> bool:
 # ---- going it -------------------------------------------------------------------------------------------------------
 
 
-@dataclass(slots=True)
+@record(frozen=False)
 class WatchedNest:
     """The text of a nest with what finds its warnings. `emit` writes the loops; it may be called twice.
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from weft.codegen.access import element, is_strided, stride_name
 from weft.codegen.c_types import c_type
@@ -25,6 +25,7 @@ from weft.codegen.replays import Saved
 from weft.codegen.spans import Span
 from weft.ir.nodes import Map, Memlet, Schedule
 from weft.ir.traverse import memlets_of
+from weft.support.records import record
 
 # Points of a strip whose old contents are kept, and the bytes they may take.
 _STRIP = 256
@@ -103,7 +104,7 @@ def _emit_loop(kernel: Kernel, node: Map, span: Span, before: Callable[[], None]
 # ---- strips ---------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Strip:
     """Points whose old contents are kept: `points` of the last parameter, in each of the `rows`."""
 

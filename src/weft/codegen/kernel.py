@@ -6,7 +6,7 @@ import re
 from collections import ChainMap
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum, auto
 
 from weft.codegen.c_types import c_type
@@ -20,6 +20,7 @@ from weft.ir.exprs import Index, Op, Value, index
 from weft.ir.nodes import Container, Loop, Program, Region, Storage, While
 from weft.support.abi import Exit, NumpyCall
 from weft.support.errors import InternalError
+from weft.support.records import record
 
 _WORD = re.compile(r"(?<!\.)(?<!->)\b[A-Za-z_]\w*")
 _COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
@@ -30,7 +31,7 @@ def words(text: str) -> set[str]:
     return set(_WORD.findall(_COMMENT.sub("", text)))
 
 
-@dataclass(slots=True)
+@record(frozen=False)
 class Scope:
     """A region being written: the blocks it owns, when it lets go of which container, what it is part of."""
 
@@ -51,7 +52,7 @@ class Watch(Enum):
     CHECK = auto()  # each one by itself
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Flags:
     """Where the operations of a nest note their warnings: site -> variable.
 
@@ -67,7 +68,7 @@ class Flags:
     saved: Saved | None = None
 
 
-@dataclass(slots=True)
+@record(frozen=False)
 class Kernel:
     """One kernel under construction."""
 

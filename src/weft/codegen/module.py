@@ -7,7 +7,6 @@ out:  readable C11, byte-identical for equal programs, and per program the `Kern
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from weft.codegen.access import is_strided, stride_name
 from weft.codegen.c_types import c_type, load_scalar
@@ -20,11 +19,12 @@ from weft.codegen.strict_functions import entry_lines
 from weft.codegen.support_functions import SupportFunctions
 from weft.ir.nodes import Container, Program, Storage
 from weft.support.abi import KernelInfo
+from weft.support.records import record
 
 _AT = "#define WEFT_AT(type, base, offset) (*(type *)((char *)(base) + (offset)))\n"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class COptions:
     """`header` is the text of weft_abi.h: the file stands for itself. `strict`: NumPy's bits for functions."""
 
@@ -32,7 +32,7 @@ class COptions:
     strict: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class CModule:
     """The C text of one program, and what its caller must know. Constants in `info` are still Python objects."""
 
@@ -40,7 +40,7 @@ class CModule:
     info: KernelInfo
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class CFile:
     """Several programs in one C text."""
 

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from weft.support.records import record
 
 _KEYWORDS = """
 auto break case char const continue default do double else enum extern float for goto if inline int long register
@@ -32,7 +34,7 @@ def identifier(text: str) -> str:
     return f"v{cleaned}" if cleaned[0].isdigit() else cleaned
 
 
-@dataclass(slots=True)
+@record(frozen=False)
 class NameTable:
     """The identifiers given out in one kernel: those that are `taken` now, and all that were `claimed`, in order."""
 

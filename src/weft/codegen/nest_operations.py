@@ -12,7 +12,7 @@ integers raise no flags, or others than NumPy.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from weft.codegen.checks import flags_are_exact
 from weft.ir.exprs import Expr, Index, Op, Value, substitute, values_in
@@ -40,6 +40,7 @@ from weft.ir.nodes import (
 )  # fmt: skip
 from weft.ir.ops import OPS, may_warn, narrows
 from weft.ir.traverse import defined_values
+from weft.support.records import record
 
 # Operands that may not matter for the result: computing them may be put off, or left out. The condition of a `select`
 # does not matter where both sides turn out to be the same.
@@ -48,7 +49,7 @@ _DISCARDED = {"select": (0, 1, 2), "copysign": (0, 1), "heaviside": (1,), "signb
 _SAME_MEANS_KNOWN = frozenset(("less", "greater", "logical_xor", "bitwise_xor"))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class NestOperations:
     """`scalar_sites` are those of lets outside of maps, `pinned` the floats from outside.
 
@@ -86,7 +87,7 @@ def operations_in(expr: Expr, seen: set[Expr] | None = None) -> Iterator[Op]:
             yield from operations_in(argument, seen)
 
 
-@dataclass(slots=True)
+@record(frozen=False)
 class _Walk:
     """Regions are numbered; an expression belongs to the region it is computed in."""
 

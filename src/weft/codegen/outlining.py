@@ -11,9 +11,9 @@ after:   struct f_env_0 { const double *a; int64_t n; int32_t fp; };
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from weft.codegen.kernel import Kernel, words
+from weft.support.records import record
 
 # Below this many points everything runs on the calling thread: starting threads would cost more.
 PARALLEL_POINTS = 32768
@@ -22,7 +22,7 @@ PARALLEL_POINTS = 32768
 COLD, WIDE = "__attribute__((cold)) ", "WEFT_WIDE "
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Outlined:
     """A body: its struct, its function, the variables it takes from outside, and the flags it gives back in `env`."""
 

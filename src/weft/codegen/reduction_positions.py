@@ -18,18 +18,18 @@ elements tells whether there may be a NaN, which is then looked for.
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from typing import Final
 
 from weft.codegen.reduction_replays import audit
 from weft.codegen.reduction_state import Reduction, better
+from weft.support.records import record
 
 _LANE_BYTES: Final = 128
 _MOST_LANES: Final = 64
 _STEP_BYTES: Final = 256  # of the elements of a lane in one stretch
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Search:
     """The variables of a search: the best element so far, where it is, the number of the first element of the row."""
 
@@ -55,7 +55,7 @@ class _Search:
         return f"{left} {'>' if self.reduction.node.op == 'argmax' else '<'} {right}"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Lanes:
     """The arrays of a row: best of each lane and its stretch; best of the present stretch; what shows a NaN."""
 

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
@@ -24,6 +23,7 @@ from weft.codegen.reduction_lanes import Group, operations, power_of_two
 from weft.codegen.reduction_replays import all_measured, audit, declare_raised, inspect, measured
 from weft.codegen.reduction_state import POSITIONS, Reduction, better
 from weft.codegen.reduction_strips import Strips, emit_strips
+from weft.support.records import record
 
 _ROW_BYTES: Final = 16384  # long enough to read memory in order, short enough for the first cache
 _TOGETHER: Final = 4  # elements that go into a total at once
@@ -37,7 +37,7 @@ def row_length(group: Group) -> int:
     return _ROW_BYTES // max(sizes) // power_of_two(len(group))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Row:
     """A part of the axis `fast`: its first element, its length, the arrays of its totals."""
 

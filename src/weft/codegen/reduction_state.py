@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Container, Generator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from weft.codegen.access import element
@@ -19,12 +19,13 @@ from weft.ir.dtypes import DType
 from weft.ir.exprs import const_index, index
 from weft.ir.nodes import Elements, Reduce, Tasklet
 from weft.support.errors import InternalError
+from weft.support.records import record
 
 POSITIONS: Final = ("argmin", "argmax")
 _NAME: Final = re.compile(r"[A-Za-z_]\w*")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Reduction:
     """`dtype` is that of the numbers combined: the output's, for positions that of the elements."""
 

@@ -14,12 +14,12 @@ cost. Elements that are only read are not worth the code. A `Group` has a strip 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from math import prod
 from typing import Final
 
 from weft.codegen.reduction_lanes import Group, operations
 from weft.codegen.reduction_state import Reduction
+from weft.support.records import record
 
 _SIZES: Final = (16, 4)  # four vectors of doubles, to wait for none of the additions; one
 _SHORT: Final = 64  # so many totals lie in a few lines of the cache
@@ -28,7 +28,7 @@ _FEW: Final = 8
 _QUICK: Final = 4  # with more operations per element, totals are not what the machine waits for
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Strips:
     """The row to be cut: its axis, where it starts on it, its length, the arrays of its totals."""
 

@@ -11,7 +11,6 @@ flags, these tell in the same way whether to look again. All else is checked whe
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Final
 
 from weft.codegen.checks import flags_are_exact
@@ -20,6 +19,7 @@ from weft.ir.dtypes import DType
 from weft.ir.exprs import Expr, Op, Value, values_in
 from weft.ir.nodes import Elements, Let, Reduce
 from weft.ir.ops import may_warn, narrows
+from weft.support.records import record
 
 # Operands through which what is not finite reaches the result, for real and for complex numbers.
 _BOTH: Final = (0, 1)
@@ -35,7 +35,7 @@ _REACHING_COMPLEX: Final = {
 _CHOICES: Final = ("select", "logical_and", "logical_or", "copysign", "heaviside", "signbit", "real", "imag")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Warnings:
     """What warns at which site, and how that is found.
 

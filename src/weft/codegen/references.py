@@ -7,7 +7,6 @@ A REF container is a set of C variables: address, block, extents, and byte strid
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from weft.codegen.access import block_text, is_strided, stride_name, view_data, view_strides
 from weft.codegen.c_types import c_type
@@ -16,9 +15,10 @@ from weft.codegen.kernel import Kernel, Scope, bare
 from weft.ir.exprs import Expr, Index, Value
 from weft.ir.nodes import NOTHING, Carry, Container, View
 from weft.support.errors import InternalError
+from weft.support.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Assignment:
     name: str
     type: str

@@ -11,7 +11,7 @@ before it reads them.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from weft.analysis.memory import Memory
 from weft.ir.exprs import Index, Value
@@ -39,6 +39,7 @@ from weft.ir.nodes import (
     While,
 )  # fmt: skip
 from weft.ir.traverse import bound_items, inner_regions, values_defined_in
+from weft.support.records import record
 
 Element = tuple[str, tuple[Index, ...]]
 
@@ -50,7 +51,7 @@ def replay_writes(program: Program, nest: Map | Loop) -> frozenset[str] | None:
     return accesses.rewritten()
 
 
-@dataclass(slots=True)
+@record(frozen=False)
 class _Accesses:
     memory: Memory
     own: set[str] = field(default_factory=set[str])  # allocated inside
@@ -123,7 +124,7 @@ class _Accesses:
 # ---- in place -------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Saved:
     """What is kept of the contents a plain map overwrites: the elements each point writes, in order.
 

@@ -6,7 +6,6 @@ the C library. C's promotions are undone at once: `(int8_t)(a + b)`, so that eve
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 from weft.codegen.c_types import REAL_OF, c_type, literal, math_suffix
@@ -15,6 +14,7 @@ from weft.codegen.strict_functions import is_strict
 from weft.codegen.support_functions import SupportFunctions
 from weft.ir.dtypes import DType
 from weft.support.errors import InternalError
+from weft.support.records import record
 
 _COMPARISONS: Final = {
     "equal": "{0} == {1}", "not_equal": "{0} != {1}", "less": "{0} < {1}", "less_equal": "{0} <= {1}",
@@ -109,7 +109,7 @@ _ARRAYS: Final = {("c", "multiply"): "@multiply_arrays", ("c", "square"): "@squa
 _BOOL_RESULTS: Final = frozenset((*_COMPARISONS, *_LOGIC, "isnan", "isinf", "isfinite", "signbit"))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Operand:
     """The C text of an operand and its type."""
 
@@ -118,7 +118,7 @@ class Operand:
     python: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Scalars:
     """Writes operations; what they call is noted in `support`. `arrays`: the elements of arrays, not lone scalars."""
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from weft.support.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Span:
     """The variable of a loop and its range."""
 

@@ -45,19 +45,22 @@ static inline $T weft_multiply_arrays_$S($T a, $T b)
 #endif
 }
 """,
+    # By the larger part of the divisor; the two cases differ in which part is which. Without a branch, and without a
+    # flag that is not due.
     "divide": """
 static inline $T weft_divide_$S($T a, $T b)
 {
+    typedef typeof(_Generic(($R)0, float: (int32_t)0, default: (int64_t)0)) mask;
     const $R ar = __real__ a, ai = __imag__ a, br = __real__ b, bi = __imag__ b;
-    const $R br_abs = __builtin_fabs$F(br), bi_abs = __builtin_fabs$F(bi);
-    if (br_abs >= bi_abs) {
-        if (br_abs == 0 && bi_abs == 0)
-            return __builtin_complex(ar / br_abs, ai / br_abs);
-        const $R ratio = bi / br, scale = 1.0$F / (br + bi * ratio);
-        return __builtin_complex((ar + ai * ratio) * scale, (ai - ar * ratio) * scale);
-    }
-    const $R ratio = br / bi, scale = 1.0$F / (bi + br * ratio);
-    return __builtin_complex((ar * ratio + ai) * scale, (ai * ratio - ar) * scale);
+    const mask first = -(mask)(__builtin_fabs$F(br) >= __builtin_fabs$F(bi));
+    const $R large = @@pick(first, br, bi), small = @@pick(first, bi, br);
+    const $R with = @@pick(first, ar, ai), across = @@pick(first, ai, ar);
+    const $R ratio = small / large, scale = 1.0$F / (large + small * ratio), part = with * ratio;
+    const $R real = (with + across * ratio) * scale;
+    const $R imag = (@@pick(first, across, part) - @@pick(first, part, across)) * scale;
+    const mask zero = first & -(mask)(large == 0);
+    const $R grown = @@pick(zero, __builtin_inf$F(), 1.0$F);
+    return __builtin_complex(@@pick(zero, ar, real) * grown, @@pick(zero, ai, imag) * grown);
 }
 """,
     "reciprocal": """

@@ -11,6 +11,18 @@ static inline $T weft_multiply_add_$S($T c, $T a, $T b) { return c + a * b; }
     "join": """
 static inline $T weft_join_$S($T a, $T b) { return a + b; }
 """,
+    # One of two numbers, by a mask of all bits or none. Of `?:` a compiler may choose after what follows, made of both.
+    "pick": """
+static inline $T weft_pick_$S(int$B_t mask, $T yes, $T no)
+{
+    int$B_t a, b;
+    __builtin_memcpy(&a, &yes, sizeof a);
+    __builtin_memcpy(&b, &no, sizeof b);
+    a = (a & mask) | (b & ~mask);
+    __builtin_memcpy(&yes, &a, sizeof a);
+    return yes;
+}
+""",
     # a to the power of halves / 2, which is known: an infinity or a zero counts as positive where that is no integer.
     # The square root is NumPy's own way, and keeps the sign of a zero.
     "halves": """

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from weft.codegen.c_types import REAL_OF, c_type, math_suffix, tag
 from weft.codegen.math_functions import COMPLEX_NAMES, VECTOR_MACROS, declaration
@@ -24,6 +24,7 @@ from weft.codegen.support_products import PRODUCT_FUNCTIONS
 from weft.codegen.support_tiles import COMPLEX_TILES, FLOAT_TILES
 from weft.ir.dtypes import DType
 from weft.support.errors import InternalError
+from weft.support.records import record
 
 _TEMPLATES: Mapping[str, Mapping[str, str]] = {
     "b": {**INTEGER_FUNCTIONS, **BOOL_FUNCTIONS},
@@ -35,7 +36,7 @@ _TEMPLATES: Mapping[str, Mapping[str, str]] = {
 _CALL = re.compile(r"(@@|@|%|&)(\w+)\(")
 
 
-@dataclass(slots=True)
+@record(frozen=False)
 class SupportFunctions:
     """What one C file needs so far, in the order of first need."""
 

@@ -7,7 +7,7 @@ are known before the map runs: of a range that depends on the point, the longest
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
 from weft.analysis.cost import expression_weight, tasklet_weight
@@ -15,6 +15,7 @@ from weft.codegen.expressions import index_text
 from weft.codegen.kernel import Kernel
 from weft.ir.exprs import Index, Value, const_index, index
 from weft.ir.nodes import Branch, Elements, Elementwise, Loop, Map, MatMul, Node, Reduce, Region, Scan, Tasklet, While
+from weft.support.records import record
 
 _OPERATIONS_PER_UNIT: Final = 4  # of a vectorized loop
 _TRIPS: Final = 16  # of loops of which nothing is known
@@ -28,7 +29,7 @@ def work_text(kernel: Kernel, node: Map) -> str:
     return " * ".join([*factors, f"({terms})" if " " in terms else terms or "1.0"])
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Estimate:
     """`bounds` are the least and the largest value of the variables of loops around, in terms of what is outside."""
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import PurePath
 
+from weft.support.records import record
 from weft.support.spans import Span
 
 
-@dataclass(slots=True)
+@record(frozen=False)
 class Writer:
     """C text under construction."""
 

@@ -7,14 +7,15 @@ against before anything is compiled: element type, rank, and extents (numbers ex
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from types import FunctionType
 from typing import Any, TypeAlias, cast
 
 import numpy as np
 
+from weft.support.records import record
 
-@dataclass(frozen=True, slots=True)
+
+@record
 class Symbol:
     """A size known by name."""
 
@@ -36,7 +37,7 @@ def symbols(names: str) -> tuple[Symbol, ...]:
     return found
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ArrayType:
     """An array of one element type; with no shape, any rank."""
 
@@ -47,7 +48,7 @@ class ArrayType:
         return f"weft.{self.dtype}[{', '.join(map(str, self.shape))}]"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ElementType:
     """`weft.float64`: alone, a number of that type; indexed with sizes, an array."""
 

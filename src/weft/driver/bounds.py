@@ -26,7 +26,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Final
 
 import numpy as np
@@ -45,6 +45,7 @@ from weft.ir.exprs import Index, Value
 from weft.ir.nodes import Loop, MatMul, Node, Program, Reduce, Region, Storage, While
 from weft.ir.traverse import inner_regions
 from weft.support.errors import WeftError
+from weft.support.records import record
 
 _RUNS: Final = (8, 64)  # the second where the first do not show enough
 _SAFETY: Final = 16.0
@@ -56,7 +57,7 @@ def rules_of(options: Options) -> Rules:
     return Rules(is_strict, options.fast) if options.strict else Rules(fast=options.fast)
 
 
-@dataclass(slots=True)
+@record(frozen=False)
 class Bounds:
     """The bounds for one call. `everywhere`: part of it ran in Python, so its graph does not show what flows where."""
 

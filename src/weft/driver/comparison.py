@@ -11,15 +11,16 @@ to any other.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, Protocol, cast
 
 import numpy as np
 
 from weft.driver.snapshots import attributes, is_atom, unrepeated
+from weft.support.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Place:
     """Where something stands: "argument", "outside" (a global or closure variable), "result"; then the way into it."""
 
@@ -49,7 +50,7 @@ EXCEPTION = Place("exception")
 WARNINGS = Place("warnings")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Difference:
     """The first thing that differs, and how."""
 
@@ -57,7 +58,7 @@ class Difference:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Outcome:
     """What a call left behind. `warnings` are pairs of category and text."""
 
@@ -171,7 +172,7 @@ def steps_into(value: Any) -> dict[str, Any] | None:
     return {f".{name}": item for name, item in held.items()} if held else None
 
 
-@dataclass(slots=True)
+@record(frozen=False)
 class _Comparison:
     allowed: Permits
     surface: bool

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from types import FunctionType
 from typing import Any
@@ -32,10 +31,11 @@ from weft.runtime.files import NATIVE_DIRECTORY
 from weft.runtime.toolchain import BuildOptions, Toolchain
 from weft.support.abi import KernelInfo, Remark
 from weft.support.errors import CompileError
+from weft.support.records import record
 from weft.support.spans import Span
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Stage:
     """The program after one step of the compiler."""
 
@@ -43,7 +43,7 @@ class Stage:
     program: Program
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Generated:
     """C text with its tables; constants and static values are still Python objects."""
 

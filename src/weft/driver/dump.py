@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 from weft.ir.nodes import Program
 from weft.ir.printer import print_program
+from weft.support.records import record
 
 
 class NamedStage(Protocol):
@@ -21,7 +21,7 @@ class NamedStage(Protocol):
     def program(self) -> Program: ...
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Dump:
     """Files of one variant: DIR/<program>.<variant>.<number>-<stage>.weft, .c, and DIR/<program>.log."""
 

@@ -9,11 +9,12 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import CellType, FunctionType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from weft.support.errors import CompileError, FallbackWarning
+from weft.support.records import record
 
 if TYPE_CHECKING:
     from weft.driver.engine import Engine
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 Place: TypeAlias = tuple[int, int]
 
 
-@dataclass(slots=True)
+@record(frozen=False)
 class PythonPlace:
     """A statement that Python runs: where, why, and how long it took in the calls that were timed."""
 
@@ -46,7 +47,7 @@ class PythonPlace:
         return f"{self.reason} ({'; '.join(details)})" if details else self.reason
 
 
-@dataclass(slots=True)
+@record(frozen=False)
 class Family:
     """A program and all the pieces it is cut into."""
 

@@ -9,7 +9,7 @@ f2 = g.compile()                  runs the graph as it is
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, Unpack, cast
@@ -24,12 +24,13 @@ from weft.ir.printer import print_program
 from weft.ir.verifier import verify
 from weft.passes.base import Pass, Session
 from weft.support.errors import WeftError
+from weft.support.records import record
 
 if TYPE_CHECKING:
     from weft.driver.compiled_graph import CompiledGraph
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@record
 class Graph:
     """An immutable graph: `apply` and `optimize` give another, `compile` runs it, `view` draws it, `text` prints it.
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Sequence
-from dataclasses import dataclass
 from types import CodeType, FunctionType
 from typing import Any, cast
 
@@ -22,6 +21,7 @@ from weft.runtime.cache import Cache, Entry
 from weft.runtime.constants import NotDecodable, NotEncodable, decode_constant, encode_constant
 from weft.runtime.native import load_kernel
 from weft.support.abi import ArgKind, ArgSpec, KernelInfo, Slot, SlotKind, pack_order
+from weft.support.records import record
 
 _MAX_ENTRIES = 4  # programs that differ only in what they find in globals, attributes or static arguments
 _PYTHON = {
@@ -33,7 +33,7 @@ class GoesToPython(Exception):  # noqa: N818  (no error)
     """This one call runs in Python: a value in it is beyond what compiled code takes (a big integer)."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Kernel:
     """A loaded kernel with what its tables refer to."""
 

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import html
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from os import PathLike
 from pathlib import Path
+
+from weft.support.records import record
 
 COMPILED, NUMPY, PYTHON, LITTLE = "=", "n", "!", " "
 LEGEND = "= compiled   n call of NumPy itself   ! runs in Python"
@@ -19,7 +21,7 @@ _LEAST_SHARE = 0.005  # less than this is not said
 _NAMES = {COMPILED: "compiled", NUMPY: "numpy", PYTHON: "python"}
 
 
-@dataclass(slots=True)
+@record(frozen=False)
 class Line:
     """What is known of one line: its class, notes in order, and its share of the time."""
 
@@ -35,7 +37,7 @@ class Line:
             self.notes.append(text)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Listing:
     """A program's source with what became of it."""
 

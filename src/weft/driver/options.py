@@ -9,10 +9,12 @@ WEFT_NUM_THREADS=1            this shell
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal, TypedDict, cast
+
+from weft.support.records import record
 
 FALLBACKS = ("warn", "error")
 DEVICES = ("cpu",)
@@ -38,7 +40,7 @@ class ProgramOptions(TypedDict, total=False):
     without: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Options:
     """The choices for one program. `threads` None means the machine's default."""
 

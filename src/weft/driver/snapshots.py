@@ -21,7 +21,6 @@ import copy
 import inspect
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from types import CellType, CodeType, FunctionType, ModuleType
 from typing import Any, Final, cast
 
@@ -29,6 +28,7 @@ import numpy as np
 
 from weft.driver.kernels import undecorated
 from weft.runtime.dispatcher import signature_of
+from weft.support.records import record
 
 _ATOMS: Final = (int, float, complex, str, bytes, type(None), type, np.generic, np.dtype, np.ufunc, slice)
 _CHANGEABLE: Final = (np.ndarray, list, dict, set, tuple, bytearray, np.random.Generator)
@@ -37,7 +37,7 @@ _ALIGNMENT: Final = 64
 _MAX_DEPTH: Final = 16
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Call:
     """A call that has not been made yet."""
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, fields, replace
 from typing import Protocol
+
+from weft.support.records import record
 
 _SUMMED = (
     "compiled_statements", "numpy_statements", "numpy_calls", "variants", "compiles", "cache_hits", "compile_seconds",
@@ -23,7 +25,7 @@ class LegalityWork(Protocol):
     seconds: float
 
 
-@dataclass(slots=True)
+@record(frozen=False)
 class Stats:
     """Counts and times of one program."""
 
@@ -68,5 +70,6 @@ class Stats:
         return total
 
     def __str__(self) -> str:
-        lines = [f"{name.replace('_', ' ')}: {getattr(self, name)}" for name in self.__slots__ if name != "reasons"]
+        names = [field.name for field in fields(self) if field.name != "reasons"]
+        lines = [f"{name.replace('_', ' ')}: {getattr(self, name)}" for name in names]
         return "\n".join([*lines, *(f"in Python: {reason}" for reason in self.reasons)])

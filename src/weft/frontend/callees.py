@@ -9,7 +9,6 @@ from __future__ import annotations
 import ast
 import inspect
 import sys
-from dataclasses import dataclass
 from types import FunctionType
 from typing import Any, cast
 
@@ -31,9 +30,10 @@ from weft.numpy_rules.registry import rule_for
 from weft.numpy_rules.values import Array, Dict, Function, Instance, Method, Operand, Scalar, Static, Tuple
 from weft.support.abi import FunctionRef, Slot, SlotKind
 from weft.support.loops import prange
+from weft.support.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Callee:
     """A Python function to inline: its tree, where it lives, and the operands bound before the call's own."""
 
@@ -210,7 +210,7 @@ def _default(ctx: Lowering, node: ast.Call, value: Any) -> Operand:
     return Static(value)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Prepared:
     """A tree with inlined calls and stores set apart, and what is known of its names."""
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from weft.frontend.continuation import rest_names
 from weft.frontend.heap import bundle_object, mentions, share_only_repeated
@@ -37,13 +37,14 @@ from weft.numpy_rules.values import (
 )
 from weft.support.abi import FunctionRef
 from weft.support.errors import CompileError
+from weft.support.records import record
 from weft.support.spans import Located, Span
 
 _COMPARED = (str, bytes, int)
 AGAIN = "def "  # in a frame, "def name@function:line:column": a nested function that is defined again
 
 
-@dataclass(slots=True)
+@record(frozen=False)
 class Activation:
     """One Python call in progress."""
 
@@ -66,7 +67,7 @@ class Activation:
     waiting: Names = frozenset()  # then: those names
 
 
-@dataclass(slots=True)
+@record(frozen=False)
 class LoopFrame:
     """A loop being lowered: what it carries, and the environments at its continues and breaks."""
 

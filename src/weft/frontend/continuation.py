@@ -34,7 +34,6 @@ import __future__
 import ast
 import copy
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache, partial
 from itertools import chain, islice
 from math import prod
@@ -43,6 +42,7 @@ from typing import Any, Final, TypeAlias, cast, final
 
 from weft.frontend.liveness import StatementPath, blocks, is_errstate, local_names, own_nodes, statement_at
 from weft.frontend.trees import function_tree, inner_code
+from weft.support.records import record
 
 # ("range", start, stop, step)         what is left of a range
 # ("items", obj, first, count, step)   obj[first + j * step] for j < count
@@ -244,7 +244,7 @@ def _blocks(block: list[ast.stmt]) -> Iterator[list[ast.stmt]]:
                 yield from _blocks(getattr(holder, field, []))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Resumption:
     """Builds the statements that remain; `loops` and `fors` number the loops entered so far."""
 

@@ -21,7 +21,7 @@ from __future__ import annotations
 import ast
 import copy
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final, TypeAlias, TypeVar
 
 from weft.frontend.liveness import (
@@ -39,6 +39,7 @@ from weft.frontend.liveness import (
     statements,
 )
 from weft.frontend.trees import LOCAL, function_tree
+from weft.support.records import record
 
 _NodeT = TypeVar("_NodeT", bound=ast.AST)
 
@@ -55,7 +56,7 @@ _ENOUGH_WORK = 2
 _SEES_FRAME = frozenset({"locals", "vars", "eval", "exec", "dir", "super", "__class__", "globals"})
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Piece:
     """Statements to be compiled as a function of their own; `variable` is what the cut function calls it by."""
 
@@ -63,7 +64,7 @@ class Piece:
     tree: ast.FunctionDef
 
 
-@dataclass(slots=True)
+@record(frozen=False)
 class Cut:
     """The function with its pieces; `timed` also says how long each statement in Python took."""
 
@@ -315,7 +316,7 @@ def _never_falls(stmts: Sequence[ast.stmt]) -> bool:
 # ---------------------------------------------------------------- into a piece and out of it
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Exits:
     """What a piece gives: names in order, and those of them that may have no value."""
 
@@ -444,7 +445,7 @@ def _if_code(code: int, then: ast.stmt) -> ast.stmt:
 # ---------------------------------------------------------------- clocks
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Timing:
     """Puts a clock around the statements that Python runs; those that leave are timed up to where they leave."""
 

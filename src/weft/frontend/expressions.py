@@ -209,6 +209,11 @@ def _equal_tuples(ctx: Lowering, name: str, left: Tuple, right: Tuple) -> Operan
         if one == other:
             continue
         test = condition(ctx, binary(ctx, "equal", one, other))
+        if isinstance(test, Const):
+            if test.value:
+                continue
+            same = Scalar(const(False, PY_BOOL))
+            break  # Python looks no further either
         before = condition(ctx, same)
         same = Scalar(_as_python_bool(op("logical_and", (_plain_bool(before), _plain_bool(test)), NP_BOOL)))
     return same if name == "equal" else _inverted(ctx, same)

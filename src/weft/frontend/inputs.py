@@ -11,7 +11,7 @@ from __future__ import annotations
 import builtins
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum
 from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any, cast
@@ -37,6 +37,7 @@ from weft.numpy_rules.values import (
     Unbound,
 )
 from weft.support.abi import MAX_EXTENT, MAX_ITEMS, MAX_NESTING, MAX_RANK, ArgKind, ArgSpec, Slot, SlotKind, pack_order
+from weft.support.records import record
 
 _PYTHON_SCALARS: dict[type, tuple[ArgKind, ScalarType]] = {
     bool: (ArgKind.PY_BOOL, PY_BOOL),
@@ -88,7 +89,7 @@ class NeedWriteback(Exception):  # noqa: N818  (a request to start again, not an
         self.key = key
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Namespace:
     """Where the names of a function that are not local to it are looked up."""
 

@@ -15,7 +15,7 @@ containers), `passed` lists what one path hands over.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum
 from typing import TypeAlias
 
@@ -38,6 +38,7 @@ from weft.numpy_rules.values import (
     Slice,
     Tuple,
 )
+from weft.support.records import record
 
 MAX_ALTERNATIVES = 4
 _ONE = const_index(1)
@@ -57,21 +58,21 @@ class Identity(Enum):
         return other if self is Identity.NONE else None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Same:
     """The same operand on every path: nothing is passed."""
 
     operand: Operand
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PassScalar:
     """A scalar of one type."""
 
     type: ScalarType
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PassArray:
     """An array of one element type and rank, its axes in one order in memory, which shows in the results made from it.
 
@@ -86,7 +87,7 @@ class PassArray:
     identity: Identity
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PassTuple:
     """A tuple, list or (with keys) dict, item by item; `cls` is the class of a named tuple."""
 
@@ -100,7 +101,7 @@ class PassTuple:
         return Tuple(items, self.is_list, self.cls) if self.keys is None else Dict(self.keys, items)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PassGrowing:
     """A list of any length: its buffer and how many elements are in it."""
 
@@ -108,7 +109,7 @@ class PassGrowing:
     type: ScalarType
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PassChoice:
     """Operands of different kinds: a tag, and every alternative."""
 

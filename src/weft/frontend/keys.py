@@ -41,13 +41,14 @@ def split_all(ctx: Lowering, operand: Operand, then: Callable[[Operand], Operand
 
 
 def _split_items(ctx: Lowering, operand: Operand, then: Callable[[Operand], Operand], one: _Split) -> Operand:
-    if not isinstance(operand, Tuple) or not _has_choice(operand):
+    if not isinstance(operand, Tuple | Slice) or not _has_choice(operand):
         return then(operand)
+    items = operand.items if isinstance(operand, Tuple) else (operand.start, operand.stop, operand.step)
 
     def rest(done: tuple[Operand, ...]) -> Operand:
-        if len(done) == len(operand.items):
-            return then(replace(operand, items=done))
-        return one(ctx, operand.items[len(done)], lambda item: rest((*done, item)))
+        if len(done) == len(items):
+            return then(replace(operand, items=done) if isinstance(operand, Tuple) else Slice(*done))
+        return one(ctx, items[len(done)], lambda item: rest((*done, item)))
 
     return rest(())
 
@@ -55,6 +56,8 @@ def _split_items(ctx: Lowering, operand: Operand, then: Callable[[Operand], Oper
 def _has_choice(operand: Operand) -> bool:
     if isinstance(operand, Tuple):
         return any(_has_choice(item) for item in operand.items)
+    if isinstance(operand, Slice):
+        return any(_has_choice(part) for part in (operand.start, operand.stop, operand.step))
     return isinstance(operand, Either)
 
 

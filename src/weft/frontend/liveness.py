@@ -20,10 +20,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TypeAlias, cast
 
 from weft.frontend import trees
+from weft.support.records import record
 
 StatementPath: TypeAlias = tuple[int, ...]
 Names: TypeAlias = frozenset[str]
@@ -255,7 +256,7 @@ def bound_before(tree: ast.FunctionDef) -> dict[StatementPath, Names]:
     return bound.before
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Bound:
     """One forward walk; after a statement that always leaves, every name counts as bound: nothing runs there."""
 
@@ -351,7 +352,7 @@ def flow(tree: ast.FunctionDef) -> Flow:
     return flow
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Loop:
     """What is live where `break` and `continue` lead."""
 
@@ -359,7 +360,7 @@ class _Loop:
     on_continue: Names
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Flow:
     """One backward walk; `before` and `after` hold the last (in loops: the largest) answer for each statement."""
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 import ast
 import inspect
 from collections.abc import Sequence
-from dataclasses import dataclass
 from types import FunctionType
 from typing import Any
 
@@ -26,12 +25,13 @@ from weft.numpy_rules.builder import Builder, NeedStatic
 from weft.numpy_rules.values import Operand, Static
 from weft.support.abi import Slot, SlotKind, WriteBack
 from weft.support.errors import CompileError
+from weft.support.records import record
 from weft.support.spans import Span
 
 _MAX_RESTARTS = 32
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Lowered:
     """A program and the objects its slots held in the call it was made from."""
 

@@ -14,10 +14,10 @@ from __future__ import annotations
 import ast
 import copy
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any, TypeVar, cast
 
 from weft.frontend.comprehensions import expand, is_expandable
+from weft.support.records import record
 
 _NodeT = TypeVar("_NodeT", bound=ast.AST)
 
@@ -27,7 +27,7 @@ _OTHER_SCOPES = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Scope:
     """What is the same for the whole function."""
 

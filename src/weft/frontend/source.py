@@ -22,11 +22,11 @@ import sys
 import warnings
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from types import CodeType, FunctionType, MethodType
 from typing import Any, TypeAlias, cast
 
 from weft.support.errors import WeftError
+from weft.support.records import record
 
 Definition: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
@@ -44,7 +44,7 @@ class SourceUnavailable(WeftError):  # noqa: N818 - no error by itself: the func
         self.reason = reason
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class FunctionSource:
     """A function as it was written; all line numbers are those of `filename`.
 
@@ -59,7 +59,7 @@ class FunctionSource:
     source_text: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Candidate:
     """A definition that may be the one looked for, and the class whose private names it sees."""
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from weft.frontend.attribute_stores import store_attribute
 from weft.frontend.branches import emit_branch, join_all, split
@@ -56,6 +55,7 @@ from weft.numpy_rules.values import (
 )
 from weft.support.abi import NOT_COMPILED
 from weft.support.errors import CompileError
+from weft.support.records import record
 
 Path = tuple[int, ...]
 # What Python could not put right from here on, because it would be handed a copy, or a view that it may write.
@@ -101,7 +101,7 @@ def _lower_or_leave(ctx: Lowering, stmt: ast.stmt, path: Path) -> bool:
         return unreachable(ctx)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class State:
     """Where lowering stands, so that what follows can be undone."""
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import product
 from typing import Any, TypeAlias
 
@@ -18,6 +18,7 @@ import numpy as np
 from weft.ir.dtypes import DType
 from weft.ir.nodes import Container, Layout, Storage
 from weft.support.errors import InternalError, WeftError
+from weft.support.records import record
 
 AnyArray: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 Point: TypeAlias = tuple[int, ...]
@@ -44,7 +45,7 @@ class Bound:
         self.strides: Point = array.strides
 
 
-@dataclass(slots=True)
+@record(frozen=False)
 class _Cell:
     """Who touched one element: iterations by number, with the element as they called it."""
 
@@ -54,7 +55,7 @@ class _Cell:
     readers: dict[int, Element] = field(default_factory=dict[int, "Element"])  # two are enough
 
 
-@dataclass(slots=True)
+@record(frozen=False)
 class MapRecord:
     """A map in progress."""
 
@@ -185,11 +186,11 @@ class Memory:
     def _note(self, bound: Bound, address: int, element: Element, operation: str | None) -> None:
         if not self.check:
             return
-        for record in self.records[bound.level :]:
+        for entry in self.records[bound.level :]:
             if operation is None:
-                record.read(address, element)
+                entry.read(address, element)
             else:
-                record.write(address, element, operation)
+                entry.write(address, element, operation)
 
 
 def check_index(name: str, bound: Bound, index: Point) -> None:

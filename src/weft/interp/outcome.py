@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 from weft.support.errors import WeftError
+from weft.support.records import record
 
 
 class _Missing:
@@ -18,7 +18,7 @@ class _Missing:
 MISSING: Final = _Missing()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Returned:
     """The program returned; one write-back per `Program.writebacks`, MISSING where nothing is to be assigned."""
 
@@ -26,7 +26,7 @@ class Returned:
     writebacks: tuple[Any, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class LeftFrame:
     """One Python activation at a resume point, with the values of its live names."""
 
@@ -42,7 +42,7 @@ class LeftFrame:
         return {name: value for name, value in pairs if value is not MISSING}
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Left:
     """A guard failed: Python goes on from `frames`, outermost first."""
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from itertools import product
 from typing import Any, TypeAlias
 
@@ -49,23 +48,24 @@ from weft.ir.nodes import (
     Yield,
 )  # fmt: skip
 from weft.support.errors import InternalError
+from weft.support.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Yielded:
     """An arm of a branch ended with these results."""
 
     values: Sequence[Any]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Continued:
     """An iteration ended; the carries take these values."""
 
     values: Sequence[Any]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Broke:
     """A loop was left, `depth` loops out; its carries take these values."""
 

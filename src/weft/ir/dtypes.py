@@ -6,11 +6,12 @@ type: `a.size` is an int, `a[0]` an np.int64, and they promote and come back dif
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 from functools import cache, cached_property
 
 import numpy as np
+
+from weft.support.records import record
 
 
 class DType(Enum):
@@ -69,7 +70,7 @@ def dtype_of(dtype: np.dtype[np.generic] | type | str) -> DType | None:
     return next((member for member in DType if member.value == name), None)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ScalarType:
     """The type of a scalar value: an element type, and whether it is Python's scalar or NumPy's."""
 

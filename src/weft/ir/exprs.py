@@ -10,14 +10,15 @@ guards make sure that its value fits int64; intermediate sums may wrap, which do
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TypeAlias, Union
 from weakref import WeakValueDictionary
 
 from weft.ir.dtypes import NP_BOOL, PY_BOOL, PY_COMPLEX, PY_FLOAT, PY_INT, ScalarType
+from weft.support.records import record
 
 
-@dataclass(frozen=True, slots=True, weakref_slot=True)
+@record(weakref_slot=True)
 class Value:
     """A scalar SSA value: defined once (a parameter, a read, a let, a loop), used anywhere below.
 
@@ -43,7 +44,7 @@ class Value:
         return f"%{self.name}.{self.id}"
 
 
-@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+@record(eq=False, weakref_slot=True)
 class Const:
     """A literal. `value` is a Python bool, int, float or complex, exact in `type`. Made by `const`."""
 
@@ -51,7 +52,7 @@ class Const:
     type: ScalarType
 
 
-@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+@record(eq=False, weakref_slot=True)
 class Op:
     """`name(args)` with result `type`; `ops.py` lists the names with their meaning. Made by `op`."""
 
@@ -63,7 +64,7 @@ class Op:
 Monomial: TypeAlias = tuple[Value, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+@record(eq=False, weakref_slot=True)
 class Index:
     """An integer polynomial: (monomial, coefficient) pairs in canonical order, no zero coefficient.
 

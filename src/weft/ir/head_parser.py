@@ -7,7 +7,7 @@ out:  the `Head`, which makes the program once the body is there
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from weft.ir.dtypes import DType
@@ -16,11 +16,12 @@ from weft.ir.exprs import Value
 from weft.ir.nodes import Container, Layout, Program, Region, Storage
 from weft.ir.text import parse_object
 from weft.support.abi import ArgKind, ArgSpec, FunctionRef, Slot, SlotKind, WarnSite, WriteBack
+from weft.support.records import record
 
 _DTYPES = {dtype.text: dtype for dtype in DType}
 
 
-@dataclass
+@record(frozen=False)
 class Head:
     """What the declarations have given so far."""
 

@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
 from typing import Final
 
 from weft.ir.text import IDENTIFIER
 from weft.support.errors import WeftError
+from weft.support.records import record
 
 _TOKEN: Final = re.compile(
     rf"""(?P<space>[ \t]+|\#.*)
@@ -41,7 +41,7 @@ class IRSyntaxError(WeftError):
         return f"line {self.line}, column {self.column}: expected {self.expected}, found {self.found}"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Token:
     """`kind` is value, axis, number, string, name, sign, object, newline or end."""
 

@@ -7,13 +7,14 @@ where the data does not already give the order. Everything is immutable. Contain
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from typing import Any, TypeAlias
 
 from weft.ir.dtypes import DType, ScalarType
 from weft.ir.exprs import Expr, Index, Value, const_index
 from weft.support.abi import ArgSpec, FunctionRef, Slot, WarnSite, WriteBack
+from weft.support.records import record
 from weft.support.spans import Span
 
 
@@ -44,7 +45,7 @@ class Schedule(Enum):
     RARE = "rare"  # in order, and so few that they are not worth much of the C compiler's time
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Container:
     """An array that nodes read and write: element type, symbolic shape, layout, and where its memory comes from.
 
@@ -67,7 +68,7 @@ class Container:
         return len(self.shape)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Axis:
     """How one dimension of a container is indexed by a view: `offset + sum(step * p[axis])`."""
 
@@ -75,7 +76,7 @@ class Axis:
     terms: tuple[tuple[int, Index], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class View:
     """An index map onto a container: element p of the view is `container[axes[d] at p for d]`.
 
@@ -112,7 +113,7 @@ def full_view(container: Container) -> View:
 NOTHING = ""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Memlet:
     """One element of a container moved, as a function of the surrounding parameters.
 
@@ -127,21 +128,21 @@ class Memlet:
 # ---- what leaves a program: results and live names ------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Constant:
     """A Python object known at compile time: index into `Program.constants`."""
 
     index: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SlotObject:
     """The very object that came in through a slot."""
 
     slot: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Pack:
     """A tuple of bundles, or a list, or a dict of keys and values in turn.
 
@@ -157,7 +158,7 @@ class Pack:
     cls: int = -1
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Listed:
     """A list of the elements of a view of one axis, as scalars of a type; `share` as for a pack."""
 
@@ -166,14 +167,14 @@ class Listed:
     share: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Anew:
     """A view of what may be an argument, as an object of its own even where it is all of that argument."""
 
     view: View
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Choice:
     """One of several bundles, chosen at run time by an integer."""
 
@@ -181,7 +182,7 @@ class Choice:
     items: tuple[Bundle, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Missing:
     """A name without a value."""
 
@@ -192,7 +193,7 @@ Bundle: TypeAlias = Expr | View | Anew | Constant | SlotObject | Pack | Listed |
 # ---- nodes ----------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class Alloc:
     """Give memory to a TRANSIENT container, contents undefined: until its region ends, longer where a REF holds it."""
 
@@ -202,7 +203,7 @@ class Alloc:
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class Elementwise:
     """`output[p] = expr` for every point p of the output, as if all inputs were read before the first write.
 
@@ -219,7 +220,7 @@ class Elementwise:
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Elements:
     """An array that is never stored: its element at the point `params` is `expr`, computed by the tasklets of `body`.
 
@@ -238,14 +239,13 @@ class Elements:
         return len(self.shape)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class Reduce:
     """Combine `input` over `axes` into `output`: its rank less the axes (or 1-long axes there if `keepdims`).
 
-    `op` is add, multiply, minimum, maximum, logical_and, logical_or, argmin or argmax (first position; NaN wins as in
-    NumPy). The element type of the output is that of the reduction (the input is cast first). `initial` is what an
-    empty reduction gives; None means the caller has guarded that it is not empty. Sums may be evaluated in any fixed
-    order within the error bound of pairwise summation; a `schedule` does not change it.
+    `op` is add, multiply, minimum, maximum, logical_and, logical_or, argmin or argmax (first position; NaN wins). The
+    element type of the output is that of the reduction (the input is cast first). `initial` is what an empty one gives;
+    None means a guard excludes that. Sums take any fixed order within the bound of pairwise ones, for any `schedule`.
     """
 
     op: str
@@ -260,7 +260,7 @@ class Reduce:
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class Scan:
     """Running `op` (add or multiply) of `input` along `axis`, in order, into `output` of the same shape."""
 
@@ -273,7 +273,7 @@ class Scan:
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class MatMul:
     """`output[..., i, j] = sum over k of lhs[..., i, k] * rhs[..., k, j]`, all of one element type.
 
@@ -288,7 +288,7 @@ class MatMul:
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class CallResult:
     """An array or number that a NumPy call gives.
 
@@ -300,7 +300,7 @@ class CallResult:
     order: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class NumpyCall:
     """Call a NumPy function that gives fresh results, and neither changes nor keeps its arguments.
 
@@ -323,7 +323,7 @@ class NumpyCall:
         return (*self.args, *(bundle for _, bundle in self.keywords))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Let:
     """Name the value of an expression. `warn` >= 0: a NumPy scalar operation that may give a RuntimeWarning."""
 
@@ -332,7 +332,7 @@ class Let:
     warn: int = -1
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class Tasklet:
     """Straight-line scalar code: read all memlets, compute the lets in order, then do the writes in order.
 
@@ -346,7 +346,7 @@ class Tasklet:
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class Map:
     """Run the body for every point of a box, in any order: iterations are independent by definition.
 
@@ -362,7 +362,7 @@ class Map:
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Carry:
     """A value or REF container that a loop passes from one iteration to the next; visible in the loop and after it."""
 
@@ -370,7 +370,7 @@ class Carry:
     init: Expr | View
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class Loop:
     """`for var in range(start, stop, step)`, in order. `wish` is "map" or "prange" if the user asked for parallel."""
 
@@ -385,7 +385,7 @@ class Loop:
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class While:
     """Run the body again and again until a Break."""
 
@@ -395,7 +395,7 @@ class While:
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class Branch:
     """Run one of two regions. Each ends with a Yield of one item per result, or leaves some other way."""
 
@@ -407,21 +407,21 @@ class Branch:
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Yield:
     """End an arm of a Branch with its results."""
 
     values: tuple[Expr | View, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Continue:
     """End an iteration of the innermost loop; the carries take these values. A loop body ends with one, or leaves."""
 
     values: tuple[Expr | View, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Break:
     """Leave a loop: the innermost, or `depth` loops further out. The carries of the loop left take these values."""
 
@@ -429,7 +429,7 @@ class Break:
     depth: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Return:
     """Leave the program with a result. `writebacks` gives one bundle per Program.writebacks."""
 
@@ -438,7 +438,7 @@ class Return:
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SiteFrame:
     """One Python activation of a site: the statement it is at, and its live names with their values."""
 
@@ -448,7 +448,7 @@ class SiteFrame:
     values: tuple[Bundle, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Site:
     """A point to which the program can be taken back: nothing observable happened since. Guards name it by `number`."""
 
@@ -458,7 +458,7 @@ class Site:
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Guard:
     """An assumption of the code below: where `condition` is false, the program leaves through its site."""
 
@@ -473,14 +473,14 @@ Node: TypeAlias = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Region:
     """Nodes in order."""
 
     nodes: tuple[Node, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Program:
     """A whole function: what comes in, the containers, and the body, which ends with a Return on every path.
 

@@ -7,13 +7,13 @@ Python's arithmetic under guards that exclude what would raise or leave int64.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 from weft.ir.dtypes import DType
+from weft.support.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class OpInfo:
     """Arity, and which floating-point warnings NumPy can give for it ("d" divide, "o" overflow, "i" invalid)."""
 

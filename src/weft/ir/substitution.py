@@ -8,7 +8,7 @@ out:  the same tree with the replacements; definitions are renamed only where a 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from operator import is_
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -49,6 +49,7 @@ from weft.ir.nodes import (
     Yield,
 )  # fmt: skip
 from weft.ir.traverse import all_nodes, defined_values
+from weft.support.records import record
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -58,7 +59,7 @@ _U = TypeVar("_U")
 _D = TypeVar("_D", bound="DataclassInstance")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Substitution:
     """What to put where. `values` maps to expressions, `containers` to names.
 

@@ -6,12 +6,12 @@ import ast
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from types import ModuleType
 from typing import Any, Final, cast
 
 from weft.ir.dtypes import NP_BOOL, PY_BOOL, ScalarType
 from weft.ir.exprs import Expr
+from weft.support.records import record
 
 VERSION: Final = 1
 IDENTIFIER: Final = r"[^\W\d]\w*(?:\.\w+)*"
@@ -25,7 +25,7 @@ BOOLEAN_OPS: Final = frozenset((
 ))  # fmt: skip
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class OpaqueObject:
     """Stands for a Python object whose text cannot be read back; equal to whatever prints the same."""
 

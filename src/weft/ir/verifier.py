@@ -7,7 +7,7 @@ out:  nothing, or an `InternalError` that says what is wrong and shows the node
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from weft.ir.dtypes import DType
 from weft.ir.exprs import Expr, Index, Value, const_index, index
@@ -44,6 +44,7 @@ from weft.ir.nodes import (
 from weft.ir.scope import Scope, may_be
 from weft.ir.signature import signature_fault
 from weft.support.errors import InternalError
+from weft.support.records import record
 
 _REDUCTIONS = ("add", "multiply", "minimum", "maximum", "logical_and", "logical_or", "argmin", "argmax")
 
@@ -63,7 +64,7 @@ def verify(program: Program) -> None:
     _check_written(scope)
 
 
-@dataclass(frozen=True)
+@record
 class _Place:
     """What is around a region: its kind, the targets of the loops (innermost first) and of the branch, and maps."""
 

@@ -15,13 +15,13 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeAlias, cast
 
 import numpy as np
 
 from weft.ir.exprs import Index, const_index
 from weft.support.numpy_calls import NUMPY_ERRORS, flatten
+from weft.support.records import record
 
 _AnyArray: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 _EXTENTS = ((5, 7, 9, 10, 12, 14), (14, 12, 10, 9, 7, 5))  # the larger one becomes the smaller one
@@ -30,7 +30,7 @@ _SMALL = (3, 2, 1)  # what np.cross and the like take
 _TAKEN = 8  # a known extent up to here is what it is
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ArrayProbe:
     """An array argument; `order` are its axes from slowest to fastest."""
 
@@ -39,21 +39,21 @@ class ArrayProbe:
     order: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class IntProbe:
     """A Python int known at run time: an extent of the result may be that number."""
 
     value: Index
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Known:
     """An object that stands for itself."""
 
     value: Any
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Several:
     """A tuple or list; with a class, what that gives when it is called with the items."""
 
@@ -65,7 +65,7 @@ class Several:
 Probe: TypeAlias = ArrayProbe | IntProbe | Known | Several
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ArrayAnswer:
     """An array: its extents where they are known, its axes from slowest to fastest (none: C order)."""
 
@@ -74,14 +74,14 @@ class ArrayAnswer:
     order: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class NumberAnswer:
     """A number of that class."""
 
     cls: type
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class TupleAnswer:
     """A tuple or list; `cls` is the class of a named tuple."""
 

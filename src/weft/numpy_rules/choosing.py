@@ -4,6 +4,7 @@
     t = y * 2 + c[m]    t was chosen from select(m, x, 1) * 2 + select(m, c, 1) by m
     t.sum()             the sum of select(m, ..., -0.0): neither y nor t is needed
     x[m] = t            each element goes where it comes from
+    x[x > 0] += 1       two masks that are made alike are one
 
 What was chosen from stands as long as nothing of it is written, on the only way from there to here: both places are in
 one region. It is computed when somebody asks; a warning then belongs to it, and no longer to the collected elements.
@@ -11,13 +12,15 @@ one region. It is computed when somebody asks; a warning then belongs to it, and
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import TypeVar
 
-from weft.ir.nodes import Elementwise, full_view
+from weft.ir.dtypes import DType
+from weft.ir.exprs import Const, Expr, Op, op
+from weft.ir.nodes import Elementwise, View, full_view
 from weft.numpy_rules.builder import Builder
-from weft.numpy_rules.guards import Chosen, Known, Writes
+from weft.numpy_rules.guards import Chosen, Known, Made, Writes
 from weft.numpy_rules.values import Array, Masked
 
 T = TypeVar("T")
@@ -63,6 +66,13 @@ def chosen_by(build: Builder, array: Array, mask: Array) -> Masked | None:
     return chosen_from(build, array) if chosen is not None and chosen.mask == mask else None
 
 
+def harmless(operand: Expr, mask: Expr, other: Expr) -> Expr:
+    """An operand where the mask is true, else a number that does not warn: a known one of middling size, or `other`."""
+    if isinstance(operand, Const) and isinstance(operand.value, float) and 1e-30 < abs(operand.value) < 1e30:
+        return operand
+    return op("select", (mask, operand, other), operand.type)
+
+
 def remembered(build: Builder, notes: dict[str, Known[T]], mask: Array, find: Callable[[], T]) -> T:
     """What is noted about a mask; found out once where it cannot have changed."""
     name = mask.view.container
@@ -73,6 +83,45 @@ def remembered(build: Builder, notes: dict[str, Known[T]], mask: Array, find: Ca
     result = find()
     notes[name] = Known(mask, result, build.scope, writes)
     return result
+
+
+def note_made(build: Builder, array: Array) -> None:
+    """Remember how a mask was computed just now."""
+    node = build.scope.nodes[-1]
+    if array.dtype is DType.BOOL and isinstance(node, Elementwise):
+        names = (array.view.container, *(view.container for _, view in node.inputs))
+        build.ledger.made[array.view.container] = Made(node, build.scope, _writes(build, names))
+
+
+def first_alike(build: Builder, mask: Array) -> Array:
+    """The first mask that was computed of the same elements in the same way, if it still is what this one is."""
+    formula = _formula(build, mask.view)
+    if formula == mask.view:
+        return mask
+    first = build.ledger.masks.get(formula)
+    if first is not None and _formula(build, first.view) == formula:
+        return first
+    build.ledger.masks[formula] = mask
+    return mask
+
+
+def _formula(build: Builder, view: View) -> object:
+    """How the elements of a view come from others that have not been written since; the view itself if nobody knows."""
+    made = build.ledger.made.get(view.container)
+    if made is None or made.scope is not build.scope or made.node.output != view:
+        return view
+    if made.writes != _writes(build, (name for name, _ in made.writes)):
+        return view
+    inputs: dict[Expr, object] = {value: _formula(build, source) for value, source in made.node.inputs}
+    return view.shape, _spelled(made.node.expr, inputs)
+
+
+def _spelled(expr: Expr, inputs: Mapping[Expr, object]) -> object:
+    if isinstance(expr, Op):
+        return expr.name, expr.type, tuple(_spelled(arg, inputs) for arg in expr.args)
+    if isinstance(expr, Const):
+        return expr.type, repr(expr.value)
+    return inputs.get(expr, expr)
 
 
 def _still(build: Builder, array: Array) -> Chosen | None:

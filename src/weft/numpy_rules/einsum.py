@@ -13,7 +13,6 @@ NumPy's einsum gives no floating-point warnings. It decides in its own way how t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
@@ -31,13 +30,14 @@ from weft.numpy_rules.memory_order import copied_order
 from weft.numpy_rules.registry import numpy_rule
 from weft.numpy_rules.reshaping import product, reshaped
 from weft.numpy_rules.values import Array, Operand
+from weft.support.records import record
 
 Extents: TypeAlias = dict[str, Index]
 
 _ONE = const_index(1)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Term:
     """An operand: its indices by letter, the same one twice for a diagonal."""
 

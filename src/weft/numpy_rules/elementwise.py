@@ -21,7 +21,7 @@ from weft.ir.exprs import Const, Expr, Index, Value, const, const_index, index, 
 from weft.ir.nodes import Elementwise, Reduce, View
 from weft.ir.ops import OPS, narrows
 from weft.numpy_rules.builder import Builder
-from weft.numpy_rules.choosing import chosen_from, note_chosen_by_all
+from weft.numpy_rules.choosing import chosen_from, harmless, note_chosen_by_all, note_made
 from weft.numpy_rules.memory_order import OrderRule, iteration_order
 from weft.numpy_rules.powers import fast_powers, take_fast_ways
 from weft.numpy_rules.values import Array, Masked, Never, Operand, Scalar
@@ -312,8 +312,8 @@ def _body(name: str, loop: Sequence[DType], *, masked: bool) -> Callable[[Sequen
     def body(args: Sequence[Expr]) -> Expr:
         casted = [cast(arg, target) for arg, target in zip(args[:-1] if masked else args, loop, strict=False)]
         if masked:
-            harmless = const_index(0 if name == "arctanh" else 1)
-            casted = [op("select", (args[-1], arg, cast(harmless, arg.type.dtype)), arg.type) for arg in casted]
+            other = const_index(0 if name == "arctanh" else 1)
+            casted = [harmless(arg, args[-1], cast(other, arg.type.dtype)) for arg in casted]
         return operation(name, casted, loop[-1])
 
     return body
@@ -355,6 +355,7 @@ def map_elements(
             span=build.span,
         )
     )
+    note_made(build, output)
     return output
 
 

@@ -9,16 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Generic, TypeAlias, TypeVar
 
 from weft.analysis.ranges import index_bounds, is_nonnegative, value_bounds
 from weft.ir.dtypes import NP_BOOL, PY_INT, ScalarType
 from weft.ir.exprs import Const, Expr, Index, IndexLike, Value, const, const_index, index, op, polynomial_of
-from weft.ir.nodes import Container, Guard, Let, Node, Region, Site, Tasklet
+from weft.ir.nodes import Container, Elementwise, Guard, Let, Node, Region, Site, Tasklet
 from weft.numpy_rules.values import Array, Never
 from weft.support.abi import MAX_EXTENT, WarnSite
 from weft.support.errors import CompileError
+from weft.support.records import record
 from weft.support.spans import Span
 
 T = TypeVar("T")
@@ -26,7 +27,7 @@ FALSE = const(False, NP_BOOL)
 BIG = 1 << 61  # sums of a few such numbers cannot leave int64
 
 
-@dataclass(slots=True)
+@record(frozen=False)
 class Scope:
     """One region being written: its nodes, and what the guards in force there have established."""
 
@@ -39,7 +40,7 @@ class Scope:
 Writes: TypeAlias = tuple[tuple[str, int], ...]  # how often containers had been written
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Chosen:
     """By which mask, and from what (`make` gives it), the elements of an array were chosen, and in which region."""
 
@@ -50,7 +51,16 @@ class Chosen:
     span: Span | None
 
 
-@dataclass(frozen=True, slots=True)
+@record
+class Made:
+    """How a mask was computed, in which region, and when."""
+
+    node: Elementwise
+    scope: Scope
+    writes: Writes
+
+
+@record
 class Known(Generic[T]):
     """What was found out about a mask in a region: how many of its elements are true, or where."""
 
@@ -60,7 +70,7 @@ class Known(Generic[T]):
     writes: Writes
 
 
-@dataclass(slots=True)
+@record(frozen=False)
 class Ledger:
     """Everything that outlives a region. It only grows: what a trial lowering leaves behind is pruned at the end."""
 
@@ -76,6 +86,8 @@ class Ledger:
     objects: list[Array] = field(default_factory=list[Array])  # those that are what they name, not a view of it
     views: set[str] = field(default_factory=set[str])  # REFs of views: never the very array that came in
     chosen: dict[str, Chosen] = field(default_factory=dict[str, Chosen])  # arrays of the elements that a mask chose
+    made: dict[str, Made] = field(default_factory=dict[str, "Made"])
+    masks: dict[object, Array] = field(default_factory=dict[object, "Array"])  # the first of those that are made alike
     counts: dict[str, Known[Index]] = field(default_factory=dict[str, "Known[Index]"])
     places: dict[str, Known[Array]] = field(default_factory=dict[str, "Known[Array]"])
     writes: dict[str, int] = field(default_factory=dict[str, int])  # how often the code so far writes a container

@@ -10,8 +10,6 @@ and added.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from weft.ir.dtypes import NP_BOOL, PY_INT, DType, ScalarType
 from weft.ir.exprs import Expr, Index, const, const_index, op
 from weft.ir.nodes import Axis, View
@@ -25,6 +23,7 @@ from weft.numpy_rules.reshaping import flat_array
 from weft.numpy_rules.sequences import lower_linspace
 from weft.numpy_rules.values import Array, Operand, Scalar, Tuple
 from weft.numpy_rules.walking import Point, for_each
+from weft.support.records import record
 
 _BLOCK = 65536
 _ONE = const_index(1)
@@ -59,7 +58,7 @@ def lower_histogram(build: Builder, a: Operand, bins: Given = None, *, weights: 
     return Tuple((_weighed(build, data, held, grid), grid.edges))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Grid:
     """Equal bins from the first to the last edge."""
 

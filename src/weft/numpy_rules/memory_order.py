@@ -10,12 +10,12 @@ which axis of a view is slower. For an argument of any strides that is part of t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from weft.ir.exprs import const_index
 from weft.ir.nodes import Layout, View
 from weft.numpy_rules.builder import Builder
+from weft.support.records import record
 
 Weights: TypeAlias = list[tuple[int, int]]
 OrderRule: TypeAlias = Callable[[Builder, Sequence[View], int], tuple[int, ...]]
@@ -24,7 +24,7 @@ _ONE = const_index(1)
 _STILL = (0, 0)  # the weight of an axis without a stride
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class AxisOrder:
     """The axes of an array that are longer than 1, slowest first; bits of those that are repeated, which come last."""
 

@@ -11,7 +11,6 @@ It is filled by the explicit list of families and read-only after.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache, wraps
 from importlib import import_module
 from types import MappingProxyType
@@ -20,11 +19,12 @@ from typing import Any, TypeAlias
 from weft.numpy_rules.arguments import PythonRaises
 from weft.numpy_rules.builder import Builder
 from weft.numpy_rules.values import Operand
+from weft.support.records import record
 
 Rule: TypeAlias = Callable[..., Operand]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class RuleEntry:
     """A rule with its name and the calls that test it; `typed` ones call NumPy's own function."""
 
@@ -48,6 +48,7 @@ _FAMILIES = (
     "joining",
     "math_functions",
     "moments",
+    "padding",
     "picking",
     "placing",
     "products",

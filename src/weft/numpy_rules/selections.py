@@ -13,7 +13,6 @@ reads or writes through a selection (`gathering.py`) need not check any more.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from weft.ir.dtypes import NP_BOOL, PY_INT, DType, ScalarType
@@ -22,6 +21,7 @@ from weft.ir.nodes import Elements, Let, Reduce, Tasklet, View
 from weft.numpy_rules.arguments import PythonRaises
 from weft.numpy_rules.arrays import from_nested, number
 from weft.numpy_rules.builder import Builder
+from weft.numpy_rules.choosing import first_alike
 from weft.numpy_rules.elementwise import broadcast_shapes, broadcast_to, cast, coordinates
 from weft.numpy_rules.indexing import (
     drop_axis,
@@ -37,11 +37,12 @@ from weft.numpy_rules.masks import places_of, positions_of
 from weft.numpy_rules.scalars import as_index
 from weft.numpy_rules.values import Array, Masked, Operand, Scalar, Slice, Static, Tuple
 from weft.support.abi import MAX_EXTENT
+from weft.support.records import record
 
 ZERO, ONE = const_index(0), const_index(1)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Pick:
     """The positions along one axis of a view; `wrap` where they may count from the end."""
 
@@ -50,7 +51,7 @@ class Pick:
     wrap: bool = True
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Selection:
     """Elements of `array`: its axes in `picks` at positions of the common `shape`, the others whole.
 
@@ -87,7 +88,7 @@ class Selection:
         return view
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Basic:
     """A view, by numbers, slices and new axes. `scalar`: one element; `copies`: an index is an array of no axes."""
 
@@ -105,6 +106,7 @@ def select(build: Builder, array: Array, key: Operand) -> Selected:
     items = [_index(build, item) for item in given]
     copies = any(isinstance(item, Array) and item.rank == 0 for item in items)
     items = [_element(build, item) for item in items]
+    items = [first_alike(build, x) if isinstance(x, Array) and x.dtype is DType.BOOL else x for x in items]
     if not any(_is_advanced(item) for item in items):
         view, scalar = index_view(build, array, Tuple(tuple(items)))
         return Basic(array.viewed(view), scalar, copies)

@@ -7,15 +7,15 @@ only at run time, a tuple of operands, or an object known now (None, a string, a
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from weft.ir.dtypes import DType, ScalarType
 from weft.ir.exprs import Expr, Index
 from weft.ir.nodes import View
+from weft.support.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Scalar:
     """A Python or NumPy scalar (the expression's type says which)."""
 
@@ -27,7 +27,7 @@ class Scalar:
         return self.expr.type
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Array:
     """An ndarray: a view of a container. `readonly` where NumPy gives one that must not be written (np.diagonal)."""
 
@@ -50,7 +50,7 @@ class Array:
         return self.view.rank
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Masked:
     """The elements of an array where a mask, of its shape or broadcast to it, is true."""
 
@@ -58,7 +58,7 @@ class Masked:
     mask: Array
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Static:
     """A Python object known at compile time; `slot` where it came in through one."""
 
@@ -77,7 +77,7 @@ class Static:
         return hash(type(self.value).__qualname__)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Tuple:
     """A tuple or list of known length; `cls` is the class of a named tuple.
 
@@ -91,7 +91,7 @@ class Tuple:
     slot: int = -1
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Dict:
     """A dict whose keys are known (strings and numbers); like a list, a new one or that of a slot."""
 
@@ -100,7 +100,7 @@ class Dict:
     slot: int = -1
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Growing:
     """A list of numbers of one type whose length is known at run time only: the first `count` elements of a buffer."""
 
@@ -109,14 +109,14 @@ class Growing:
     type: ScalarType
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Ref:
     """A list or dict that names refer to: an identity. The environment says what is in it (weft.frontend.heap)."""
 
     number: int
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Made:
     """An object of a dataclass that the program makes: the class is called with `items` when it leaves the program.
 
@@ -129,7 +129,7 @@ class Made:
     number: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Range:
     """`range(start, stop, step)`; also the domain of `weft.prange` and, with several, of `weft.map`."""
 
@@ -139,7 +139,7 @@ class Range:
     wish: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Iteration:
     """`enumerate(x)`, `zip(x, y)`, `reversed(x)` or `weft.map[...]` as something to loop over."""
 
@@ -148,7 +148,7 @@ class Iteration:
     start: Index | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Slice:
     """A slice object in the making."""
 
@@ -157,7 +157,7 @@ class Slice:
     step: Operand
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Flat:
     """`array.flat`; `line` is a view of all its elements in C order, where the memory allows one."""
 
@@ -165,7 +165,7 @@ class Flat:
     line: Array | None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Function:
     """A function or lambda written inside the program; `home` is the activation whose names it sees."""
 
@@ -174,7 +174,7 @@ class Function:
     defaults: tuple[Operand, ...] = ()  # where they are more than constants
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Method:
     """A bound method or attribute function of an operand: `a.sum`."""
 
@@ -182,7 +182,7 @@ class Method:
     name: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Instance:
     """A Python object whose attributes are slots: `self`."""
 
@@ -190,7 +190,7 @@ class Instance:
     cls: type
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Foreign:
     """An object that is no array but can be made one (`__array__`, `__array_interface__`, `__dlpack__`)."""
 
@@ -198,7 +198,7 @@ class Foreign:
     cls: type
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Either:
     """One of several operands, chosen at run time by an integer: what a join of different types gives."""
 
@@ -206,12 +206,12 @@ class Either:
     items: tuple[Operand, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Unbound:
     """A name without a value."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Never:
     """The value of code that is never reached, because a guard has left before."""
 

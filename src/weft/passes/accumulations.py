@@ -10,7 +10,7 @@ The element depends on nothing that is carried. NumPy's minimum and maximum give
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from weft.ir.dtypes import NP_BOOL, ScalarType
@@ -21,6 +21,7 @@ from weft.passes.mixed_numbers import is_tag, tag_of
 from weft.passes.straight_code import Code, Write
 from weft.passes.tasklets import can_warn
 from weft.support.abi import WarnSite
+from weft.support.records import record
 
 _SUMS: Final = ("add", "subtract")
 _EXTREMES: Final = ("minimum", "maximum")
@@ -31,7 +32,7 @@ _MIRRORED: Final = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Step:
     """`s = combine(s, element)`.
 
@@ -50,7 +51,7 @@ class Step:
     condition: Expr | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Recogniser:
     """Looks for steps of one value, `start`, in the code of an iteration."""
 

@@ -7,7 +7,7 @@ A pass proves what it does: it asks `bench.legality`, and notes what it did and 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import count
 from typing import ClassVar, Protocol
 
@@ -19,10 +19,11 @@ from weft.ir.dtypes import DType, ScalarType
 from weft.ir.exprs import Index, Value
 from weft.ir.nodes import Branch, Container, Layout, Loop, Map, Node, Program, Region, Storage, While
 from weft.ir.traverse import largest_id, values_defined_in
+from weft.support.records import record
 from weft.support.spans import Span
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Record:
     """What a pass did at a place, or why it did nothing. `wish`: the user asked for it, and is told."""
 
@@ -33,7 +34,7 @@ class Record:
     wish: bool = False
 
 
-@dataclass(slots=True)
+@record(frozen=False)
 class Session:
     """One compile: the answers of the legality core, and what the passes have to say.
 

@@ -12,7 +12,7 @@ iterations times the most an iteration adds.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import ClassVar
 
 from weft.analysis.facts import Facts, as_index
@@ -22,11 +22,12 @@ from weft.ir.exprs import Expr, Index, Op, Value, index
 from weft.ir.nodes import Branch, Continue, Guard, Loop, Node, Program, Region, Tasklet, View, Yield
 from weft.ir.traverse import all_nodes
 from weft.passes.base import Bench, Session, rewrite_nodes, rewrite_regions
+from weft.support.records import record
 
 _CHECKS = ("add_overflows", "subtract_overflows", "multiply_overflows")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class BoundedCounts:
     """Take checks for overflow from counters."""
 
@@ -74,7 +75,7 @@ def _never_fails(node: Node, counters: dict[Value, Value]) -> bool:
             return False
 
 
-@dataclass(slots=True)
+@record(frozen=False)
 class _Versions:
     """The values a counter has in an iteration, and how far each may be from the one at its beginning."""
 

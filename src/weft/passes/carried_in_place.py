@@ -17,7 +17,7 @@ of them is looked at.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar
 
 from weft.analysis.facts import Constraint, Facts
@@ -44,9 +44,10 @@ from weft.ir.traverse import all_nodes, site_left_through
 from weft.passes.base import Bench, Session, rewrite_regions
 from weft.passes.loop_bodies import has_loops
 from weft.passes.tasklets import is_plain
+from weft.support.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class CarriedInPlace:
     """Compute arrays that loops carry where they are."""
 
@@ -72,7 +73,7 @@ def _region(region: Region, facts: Facts, bench: Bench) -> Region:
     return current
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Carried:
     """A carry and its three names for one array: what it starts as, what it is in a turn, what the turn makes."""
 

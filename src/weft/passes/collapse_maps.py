@@ -10,7 +10,7 @@ maps become one when the ranges of the inner one do not depend on the outer: a m
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar
 
 from weft.ir.exprs import Expr, Value
@@ -20,9 +20,10 @@ from weft.ir.traverse import values_defined_in
 from weft.passes.base import Bench, Session, rewrite_nodes
 from weft.passes.loop_bodies import shapes_fixed
 from weft.passes.tasklets import explicit
+from weft.support.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class CollapseMaps:
     """Make nests of maps as flat as they can be."""
 

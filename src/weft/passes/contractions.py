@@ -16,7 +16,7 @@ that both have are a batch.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar, Final
 
 from weft.ir.dtypes import NP_BOOL, PY_INT, DType, ScalarType
@@ -44,6 +44,7 @@ from weft.ir.nodes import (
 from weft.ir.traverse import all_nodes
 from weft.passes.base import Bench, Session
 from weft.passes.loop_bodies import only_if
+from weft.support.records import record
 from weft.support.spans import Span
 
 _LEAST: Final = 8  # extents from which on a library's call is worth its price
@@ -51,7 +52,7 @@ _REAL: Final = {DType.COMPLEX64: DType.FLOAT32, DType.COMPLEX128: DType.FLOAT64}
 _TYPES: Final = frozenset({DType.FLOAT32, DType.FLOAT64, *_REAL})
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Contractions:
     """Give sums of products to the library."""
 
@@ -104,7 +105,7 @@ def _product(node: Reduce, bench: Bench) -> list[Node] | None:
     ]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Asking:
     """Nodes that find something out, and the value they leave it in."""
 

@@ -12,7 +12,7 @@ of them, and of operations on overlapping views.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from operator import is_
 from typing import ClassVar, TypeVar
 
@@ -41,12 +41,13 @@ from weft.ir.nodes import (
     Yield,
 )  # fmt: skip
 from weft.passes.base import Record, Session
+from weft.support.records import record
 
 _T = TypeVar("_T")
 _Kept = tuple[bool, ...]  # which carries of a loop, or results of a branch, stay
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class DropDeadCode:
     """Leave out what has no effect."""
 
@@ -74,7 +75,7 @@ def _containers(containers: dict[str, Container], live: Live) -> dict[str, Conta
     return kept
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Around:
     """Which carries of the loops around stay (innermost last), and which results of the branch."""
 

@@ -10,7 +10,7 @@ may be bound to another one: all are taken for dense until one binding says othe
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar
 
 from weft.ir.exprs import Expr
@@ -31,12 +31,13 @@ from weft.ir.nodes import (
 )  # fmt: skip
 from weft.ir.traverse import inner_regions
 from weft.passes.base import Session
+from weft.support.records import record
 
 Targets = tuple[object, ...]
 Binding = tuple[str, View]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class DenseRefs:
     """Give refs the layout of what they are bound to."""
 

@@ -9,7 +9,7 @@ in question are copied first (`snapshots.py`); where they are as large as the ou
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar
 
 from weft.analysis.facts import Facts
@@ -19,9 +19,10 @@ from weft.ir.nodes import Alloc, Elementwise, Let, Map, Node, Program, Region, T
 from weft.passes.base import Bench, Session, rewrite_regions
 from weft.passes.open_sites import sites_above
 from weft.passes.snapshots import conflicts, snapshot
+from weft.support.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ExpandElementwise:
     """Turn every Elementwise node into a Map."""
 

@@ -13,7 +13,7 @@ where rows are short: an image of three colours, positions of three coordinates,
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar
 
 from weft.analysis.facts import Constraint, Facts
@@ -23,11 +23,12 @@ from weft.ir.nodes import Layout, Map, Memlet, Node, Program, Region, Storage, T
 from weft.ir.traverse import memlets_of, node_expressions
 from weft.passes.base import Bench, Session, rewrite_regions
 from weft.passes.tasklets import is_plain
+from weft.support.records import record
 
 _LONG_ROW = 4096  # elements, known now: nothing is won with longer ones
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class FlattenMaps:
     """Make one parameter of the last two, as often as it goes."""
 

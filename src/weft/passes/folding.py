@@ -10,7 +10,6 @@ wrap stays. Functions whose last bits are open (exp, pow...) stay, too.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
@@ -20,6 +19,7 @@ from weft.analysis.ranges import fits_int64, is_nonnegative
 from weft.ir.dtypes import PY_INT, DType, ScalarType
 from weft.ir.exprs import Const, Expr, Index, Op, Value, const, const_index, op
 from weft.ir.substitution import Substitution
+from weft.support.records import record
 
 _COMPARISONS: Final = frozenset(("equal", "not_equal", "less", "less_equal", "greater", "greater_equal"))
 _LOGIC: Final = frozenset(("logical_and", "logical_or", "logical_xor", "logical_not"))
@@ -37,7 +37,7 @@ _OVERFLOWS: Final[dict[str, Callable[[Index, Index], Index]]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Folding(Substitution):
     """Replace values, and fold what they make known."""
 

@@ -12,7 +12,7 @@ else reads is then dead.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar
 
 from weft.analysis.facts import Constraint, Facts
@@ -23,6 +23,7 @@ from weft.ir.substitution import with_fresh_values
 from weft.ir.traverse import all_nodes, allocated_by, values_defined_in, values_used_in
 from weft.passes.base import Bench, Session, rewrite_regions
 from weft.passes.tasklets import explicit, is_plain, tidy
+from weft.support.records import record
 
 # A map looks for a partner among so many before it.
 LOOK_BACK = 12
@@ -30,7 +31,7 @@ LOOK_BACK = 12
 LARGEST = 160
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class FuseMaps:
     """Merge maps over equal ranges."""
 

@@ -15,7 +15,7 @@ when nothing can come between them any more.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar, Final
 
 from weft.analysis.effects import effects_of
@@ -24,6 +24,7 @@ from weft.ir.nodes import Alloc, Elements, Guard, Node, Program, Reduce, Region,
 from weft.ir.ops import combines_freely
 from weft.ir.traverse import inner_regions, touched_containers, values_used_in
 from weft.passes.base import Bench, Session, rewrite_regions
+from weft.support.records import record
 
 # A reduction looks for a partner among so many before it.
 _LOOK_BACK: Final = 8
@@ -33,7 +34,7 @@ _LARGEST: Final = 6
 _FEW: Final = 128
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class FuseReductions:
     """Join reductions of equal extents; without `marked`, they are only brought together."""
 

@@ -11,7 +11,7 @@ between stays where it is, and takes the earlier site only if nothing in between
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import ClassVar
 
 from weft.analysis.effects import effects_of
@@ -36,9 +36,10 @@ from weft.ir.traverse import all_nodes, site_left_through
 from weft.passes.base import Bench, Session, rewrite_nodes, rewrite_regions
 from weft.passes.open_sites import OpenSite, Writes, open_site, sites_above, writes_of
 from weft.support.abi import NOT_COMPILED
+from weft.support.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class GatherGuards:
     """Evaluate guards early, at the earliest site that still holds."""
 
@@ -70,7 +71,7 @@ def _drop_sites(program: Program, memory: Memory) -> Program:
     return program if body is program.body else replace(program, body=body)
 
 
-@dataclass(slots=True)
+@record(frozen=False)
 class _Open:
     """A site to which the program can still be taken back from here."""
 

@@ -22,7 +22,7 @@ that touches the one stands above the allocation of the other.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar
 
 from weft.analysis.facts import Facts
@@ -33,9 +33,10 @@ from weft.ir.substitution import Substitution
 from weft.ir.traverse import bound_extents, touched_containers, values_defined_in
 from weft.passes.base import Bench, Session
 from weft.passes.open_sites import Around, OpenSite, allocate_outside, open_site, writes_of
+from weft.support.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class HoistAllocs:
     """Move allocations in front of loops, and let temporaries share memory."""
 

@@ -23,7 +23,7 @@ there is no site in front of the loop, or something has been written since that 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import ClassVar
 
 from weft.analysis.conditions import Atom, Clause, Constraint, as_index, clauses_of, condition_of, is_refuted, simplest
@@ -51,9 +51,10 @@ from weft.passes.base import Bench, Session
 from weft.passes.open_sites import OpenSite, open_site, writes_of
 from weft.passes.propagate_values import PropagateValues
 from weft.support.abi import NOT_COMPILED
+from weft.support.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class HoistGuards:
     """Move guards in front of loops."""
 
@@ -142,7 +143,7 @@ class _Walk:
                 return node
 
 
-@dataclass(slots=True)
+@record(frozen=False)
 class _Hoisting:
     """The guards of one loop."""
 
@@ -386,7 +387,7 @@ def _outside_lets(body: Region, varying: frozenset[Value]) -> dict[Value, Expr]:
 # ---- slices that may be clipped -------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Clip:
     """What an end or a length is where nothing is clipped, which is where the polynomials are not negative."""
 

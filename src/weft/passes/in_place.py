@@ -21,7 +21,7 @@ changed.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import ClassVar
 
 from weft.analysis.facts import Facts
@@ -39,9 +39,10 @@ from weft.ir.traverse import (
     values_defined_in,
 )
 from weft.passes.base import Bench, Session, rewrite_regions
+from weft.support.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class InPlace:
     """Let results of element-wise maps take over the memory of operands."""
 
@@ -139,7 +140,7 @@ def _seen(program: Program) -> Iterator[str]:
 # ---- what a map reads and writes at one element ---------------------------------------------------------------------
 
 
-@dataclass(slots=True)
+@record(frozen=False)
 class _Elements:
     """The elements of a container that a point touches, and the first and the last tasklet that does."""
 

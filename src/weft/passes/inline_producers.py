@@ -13,7 +13,7 @@ or is cheap. Elements nobody reads are no longer computed, and do not warn.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar
 
 from weft.analysis.cost import tasklet_weight
@@ -43,6 +43,7 @@ from weft.ir.traverse import all_nodes, inner_regions, touched_containers
 from weft.passes.base import Bench, Session, rewrite_nodes, rewrite_regions
 from weft.passes.snapshots import conflicts, snapshot
 from weft.passes.tasklets import explicit, is_plain, tidy, tidy_elements
+from weft.support.records import record
 
 # Computing an element again costs less than storing and loading it, up to so many additions.
 RECOMPUTE = 24
@@ -50,7 +51,7 @@ RECOMPUTE = 24
 LARGEST = 320
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class InlineProducers:
     """Replace reads of temporaries by the code that computes their elements."""
 
@@ -63,7 +64,7 @@ class InlineProducers:
         return rewrite_regions(bench, lambda region, facts: _Inlining(bench, uses).region(region, facts))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Producer:
     """A map that computes a temporary: element `offsets + params` of it is `value` after `body`."""
 

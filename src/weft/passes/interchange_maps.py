@@ -11,18 +11,19 @@ outermost.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar, Final
 
 from weft.ir.exprs import Value
 from weft.ir.nodes import Branch, Container, Layout, Map, Memlet, Node, Program, Region, Storage, Tasklet
 from weft.passes.base import Bench, Session, rewrite_nodes
 from weft.support.abi import MAX_RANK
+from weft.support.records import record
 
 _WRITE_VOTES: Final = 2
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class InterchangeMaps:
     """Order the parameters of maps by stride."""
 

@@ -8,7 +8,6 @@ Sites that no guard and no allocation names are nothing there.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 
 from weft.analysis.facts import Facts
 from weft.ir.dtypes import NP_BOOL, PY_INT
@@ -35,6 +34,7 @@ from weft.ir.nodes import (
 )  # fmt: skip
 from weft.ir.traverse import all_nodes, allocated_by, inner_regions, site_left_through
 from weft.passes.base import Bench, Session, rewrite_nodes, rewrite_regions
+from weft.support.records import record
 from weft.support.spans import Span
 
 
@@ -87,7 +87,7 @@ def continued(loop: Loop) -> Continue:
     return last
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Obstacle:
     """What keeps iterations from running to their end on their own, and where it stands."""
 
@@ -160,7 +160,7 @@ def shapes_fixed(nodes: tuple[Node, ...], values: frozenset[Value], bench: Bench
 # ---- ranges ---------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Count:
     """A range counted from 0. `lets` compute the number of turns where it is no polynomial."""
 

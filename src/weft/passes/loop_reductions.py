@@ -17,7 +17,7 @@ read nothing that is written, and the rest is left for a map.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar
 
 from weft.analysis.cost import expression_weight
@@ -42,12 +42,13 @@ from weft.passes.loop_bodies import (
 from weft.passes.reduction_building import Fixed, Place, Target, build_reductions, covers, ended
 from weft.passes.straight_code import Code, Write, is_inside, straight_code, values_of
 from weft.passes.tasklets import numbered
+from weft.support.records import record
 
 # Several reductions of one loop each compute what they share: so much of it is cheaper than a loop in order.
 _SHARED_WEIGHT = 24
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class LoopReductions:
     """Turn accumulating loops into reductions."""
 

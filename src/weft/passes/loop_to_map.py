@@ -11,7 +11,6 @@ on.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from weft.analysis.facts import Facts
@@ -32,9 +31,10 @@ from weft.passes.loop_bodies import (
     turn_of,
 )
 from weft.passes.wording import why_serial
+from weft.support.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class LoopToMap:
     """Turn independent loops into maps."""
 

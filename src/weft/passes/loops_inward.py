@@ -13,7 +13,7 @@ move to neighbours in memory: then a point goes through its line at once, and po
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar
 
 from weft.analysis.facts import Facts
@@ -25,9 +25,10 @@ from weft.passes.interchange_maps import unit_votes
 from weft.passes.loop_bodies import is_less, nest_with_outermost, only_if, rewrite_loops
 from weft.passes.pointwise import Held, NotPointwiseError, Point, domain_of
 from weft.passes.wording import why_serial
+from weft.support.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class LoopsInward:
     """Turn loops over maps into maps over loops."""
 

@@ -7,7 +7,7 @@ out:  the program with the rule applied, and what the rule allocated in front of
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeAlias
 
 from weft.analysis.facts import Facts
@@ -16,12 +16,13 @@ from weft.ir.exprs import Index, const_index
 from weft.ir.nodes import Alloc, Axis, Branch, Loop, Node, Program, Region, Site, View, While, full_view
 from weft.passes.base import Bench
 from weft.passes.open_sites import Around, OpenSite, allocate_outside, most_outside, open_site, writes_of
+from weft.support.records import record
 from weft.support.spans import Span
 
 Rule: TypeAlias = "Callable[[Node, MapWalk, OpenSite | None], list[Node] | None]"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Room:
     """An array, and what allocates it in front of the map; nothing where that stands further out."""
 

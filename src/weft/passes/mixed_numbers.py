@@ -8,7 +8,7 @@ be kept as one value of the higher type, and code that asks for the tag only to 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
@@ -17,11 +17,12 @@ from weft.ir.dtypes import NP_BOOL, PY_INT, ScalarType
 from weft.ir.exprs import Const, Expr, Index, Op, Value, const, const_index, index, op, substitute, values_in
 from weft.ir.nodes import Branch, Let, Memlet, Node, Region, Tasklet, View, Yield
 from weft.ir.substitution import Substitution
+from weft.support.records import record
 
 _RANK: Final = "biufc"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Mixed:
     """`low` where the tag is `low_tag`, otherwise `high`. The type of `low` converts to that of `high`."""
 
@@ -40,7 +41,7 @@ class Mixed:
         return op("select", (self.is_low, op("cast", (self.low,), self.high.type), self.high), self.high.type)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Known:
     """A mixed number that is also there as one value of the higher type.
 
@@ -179,7 +180,7 @@ def _plain(region: Region) -> tuple[list[Tasklet], tuple[Expr | View, ...]] | No
     return (tasklets, last.values) if isinstance(last, Yield) and len(tasklets) == len(inside) else None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Matching:
     """Two pieces of code that do the same under other names."""
 

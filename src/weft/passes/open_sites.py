@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from weft.analysis.memory import Memory, made_in_loops
 from weft.analysis.uses import written_by
 from weft.ir.exprs import Index, Value
 from weft.ir.nodes import Alloc, Container, Elementwise, Node, Program, Region, Site
 from weft.ir.traverse import bundle_views, inner_regions, leaving_bundles
+from weft.support.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class OpenSite:
     """The number of a site, and the containers it shows."""
 
@@ -26,7 +27,7 @@ def open_site(site: Site) -> OpenSite:
     return OpenSite(site.number, frozenset(name for name in shown if name))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Around:
     """A loop around a place: the site open in front of it, the values it defines, what is to be allocated there."""
 
@@ -79,7 +80,7 @@ def writes_of(program: Program, memory: Memory) -> Writes:
     return Writes(memory, made_in_loops(program.body))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Writes:
     """What nodes write, each looked at once. `apart`: pairs of containers that share no memory."""
 

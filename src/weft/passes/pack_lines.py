@@ -12,7 +12,7 @@ along memory: one strided read then serves all points. Where the map has no poin
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar, Final
 
 from weft.analysis.facts import Facts
@@ -24,12 +24,13 @@ from weft.passes.interchange_maps import jumps
 from weft.passes.loop_bodies import is_less, only_if
 from weft.passes.map_walk import MapWalk
 from weft.passes.open_sites import OpenSite
+from weft.support.records import record
 from weft.support.spans import Span
 
 _FEW: Final = 16  # so short a line is not worth a copy
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PackLines:
     """Copy the strided operands that the sums of a map share."""
 
@@ -68,7 +69,7 @@ def _packed(node: Node, walk: MapWalk, site: OpenSite | None) -> list[Node] | No
     return [*allocs, *copies, replace(node, body=Region(tuple(nodes)))]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Line:
     """What a sum reads at `memlet`, which moves with these of its parameters alone."""
 

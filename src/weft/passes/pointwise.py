@@ -12,7 +12,7 @@ Nothing is said here about order: whether points may run on their own is for tho
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from weft.analysis.ranges import is_nonnegative
 from weft.ir.dtypes import ScalarType
@@ -22,6 +22,7 @@ from weft.ir.substitution import Substitution
 from weft.ir.traverse import all_nodes
 from weft.passes.base import Bench
 from weft.passes.tasklets import can_warn, explicit
+from weft.support.records import record
 
 Held = dict[str, Expr]
 """What an element of a temporary or a ref is at the point, by its name."""
@@ -36,7 +37,7 @@ def domain_of(region: Region) -> Map | None:
     return next((node for node in all_nodes(region) if isinstance(node, Map)), None)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Point:
     """One point of a domain.
 

@@ -17,7 +17,7 @@ One walk in program order:
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from operator import is_
 from typing import ClassVar
 
@@ -56,9 +56,10 @@ from weft.ir.traverse import allocated_by, defined_values
 from weft.passes.base import Bench, Session
 from weft.passes.folding import Folding
 from weft.passes.ref_extents import branch_extents, loop_extents
+from weft.support.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PropagateValues:
     """Fold, propagate, use equal sizes, and drop what is decided thereby."""
 
@@ -69,7 +70,7 @@ class PropagateValues:
         return _Walk(Bench(self.name, program, session)).program()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Here(Folding):
     """What stands for values at a place.
 

@@ -15,7 +15,7 @@ the last parameter or along two, are rare.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import pairwise, product
 from math import prod
 from typing import ClassVar, Final
@@ -29,6 +29,7 @@ from weft.ir.traverse import all_nodes
 from weft.passes.base import Bench, Session, rewrite_regions
 from weft.passes.dead_code import DropDeadCode
 from weft.passes.tasklets import explicit, is_plain
+from weft.support.records import record
 
 _MOST_PARTS: Final = 27
 _MOST_STEPS: Final = 600  # of all parts together: the C compiler takes long for more
@@ -36,7 +37,7 @@ _MOST_STEPS: Final = 600  # of all parts together: the C compiler takes long for
 Range = tuple[Index, Index]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ReadPieces:
     """Cut maps where the arrays they read were put together."""
 
@@ -52,7 +53,7 @@ class ReadPieces:
         return made if made is program else DropDeadCode(loop_sites=True).run(made, session)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Piece:
     """A box of an array, each element a copy of `source`, by the parameters of the map that copied it."""
 
@@ -95,7 +96,7 @@ def _piece(node: Node, position: int) -> tuple[str, _Piece] | None:
     return target.container, _Piece(tuple(box), tuple(places), source, position)
 
 
-@dataclass(slots=True)
+@record(frozen=False)
 class _Walk:
     """One region, from its first node on. `left`: how many writers of an array have not been met."""
 

@@ -12,7 +12,7 @@ which hides that the elements of a column are no neighbours, and where neither l
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar
 
 from weft.analysis.facts import Constraint, Facts
@@ -23,9 +23,10 @@ from weft.ir.traverse import all_nodes, values_defined_in
 from weft.passes.base import Bench, Session, rewrite_regions
 from weft.passes.loop_bodies import named_sites, shapes_fixed, straight
 from weft.passes.wording import why_serial
+from weft.support.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class RecurrencesOutward:
     """Take the loop along a row out of the loop over rows."""
 
@@ -51,7 +52,7 @@ def _convert(region: Region, facts: Facts, bench: Bench, named: frozenset[int]) 
     return region if tuple(nodes) == region.nodes else Region(tuple(nodes))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Triangle:
     """A loop over rows: what a turn of the loop along a row does, and what is done at the end of a row."""
 

@@ -9,7 +9,6 @@ Around a reduction whose result is what a loop adds up, both become one reductio
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from weft.analysis.facts import Facts
 from weft.ir.dtypes import NP_BOOL
@@ -36,9 +35,10 @@ from weft.passes.base import Bench
 from weft.passes.loop_bodies import Count, computed, counted, ends, is_less, turn_of
 from weft.passes.straight_code import Code, Write
 from weft.passes.tasklets import can_warn
+from weft.support.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Place:
     """A loop, the facts where it stands and in its body."""
 
@@ -57,7 +57,7 @@ class Place:
         self.bench.note(text, self.loop, done=done)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Target:
     """Something that grows: a carry, or an element that is written. `start` is it as an iteration begins.
 
@@ -81,7 +81,7 @@ class Target:
         return self.start.name if self.write is None else f"an element of {self.write.memlet.container}"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Fixed:
     """A carry that every iteration gives the same value, under a condition that is the same in all of them."""
 

@@ -16,7 +16,7 @@ more, or neither is written any more. What is left unused is for `dead-code`.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar
 
 from weft.analysis.conditions import Constraint
@@ -44,9 +44,10 @@ from weft.ir.nodes import (
 from weft.ir.substitution import Substitution
 from weft.ir.traverse import allocated_by, touched_containers
 from weft.passes.base import Bench, Session, rewrite_regions
+from weft.support.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class DropCopies:
     """Let producers write where their result is copied to, and use one container for a temporary and its copy."""
 
@@ -73,7 +74,7 @@ def _renamed(program: Program, names: dict[str, str]) -> Program:
     return replace(program, body=chosen.region(program.body), containers=containers)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Copy:
     """An element-wise operation at a place of a region that copies `source`, a view from its first element on."""
 

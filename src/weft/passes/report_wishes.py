@@ -10,7 +10,6 @@ several ranges is several loops here.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from weft.analysis.facts import Facts
@@ -19,9 +18,10 @@ from weft.ir.traverse import all_nodes
 from weft.passes.base import Bench, Record, Session, rewrite_regions
 from weft.passes.loop_bodies import named_sites
 from weft.passes.wording import why_serial
+from weft.support.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ReportWishes:
     """Leave a record for every wish that did not come true."""
 
@@ -36,10 +36,10 @@ class ReportWishes:
         named = named_sites(program)
         rewrite_regions(bench, lambda region, facts: _look(region, facts, bench, named, found))
         places: set[object] = set()
-        for record in reversed(found):  # of loops at one place the outermost, which is looked at last
-            if record.span is None or record.span not in places:
-                session.records.append(record)
-            places.add(record.span)
+        for wish in reversed(found):  # of loops at one place the outermost, which is looked at last
+            if wish.span is None or wish.span not in places:
+                session.records.append(wish)
+            places.add(wish.span)
         return program
 
 

@@ -12,7 +12,7 @@ their schedule.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar
 
 from weft.ir.nodes import (
@@ -34,9 +34,10 @@ from weft.ir.nodes import (
     Yield,
 )  # fmt: skip
 from weft.passes.base import Bench, Session
+from weft.support.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ScheduleMaps:
     """Schedule outermost maps and reductions on the thread pool."""
 

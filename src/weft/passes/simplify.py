@@ -10,7 +10,6 @@ sites in front of loops stay for passes that move guards and allocations there.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from weft.ir.nodes import Program
@@ -18,11 +17,12 @@ from weft.passes.base import Session
 from weft.passes.dead_code import DropDeadCode
 from weft.passes.propagate_values import PropagateValues
 from weft.passes.redundant_copies import DropCopies
+from weft.support.records import record
 
 _MOST_ROUNDS = 8
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Simplify:
     """Propagate, drop copies, drop dead code."""
 

@@ -10,7 +10,7 @@ Only a read that does not move with all parameters of the map is worth it: its s
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from weft.analysis.dependences import Dependence
 from weft.analysis.facts import Facts
@@ -19,9 +19,10 @@ from weft.ir.exprs import Index, Value, index
 from weft.ir.nodes import Alloc, Map, Memlet, Node, Region, Tasklet
 from weft.ir.traverse import values_defined_in
 from weft.passes.base import Bench
+from weft.support.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Snapshot:
     """The nodes that copy, to stand before the map, and the map that reads the copies."""
 

@@ -14,7 +14,7 @@ then run along rows (`stride-1`).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar
 
 from weft.analysis.ranges import is_nonnegative
@@ -26,9 +26,10 @@ from weft.ir.traverse import all_nodes, allocated_by, values_defined_in, values_
 from weft.passes.base import Bench, Session, rewrite_nodes
 from weft.passes.interchange_maps import jumps, only_computes
 from weft.passes.tasklets import can_warn, explicit
+from weft.support.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SplitMaps:
     """Take inner maps out of maps."""
 

@@ -9,7 +9,7 @@ Only if no view of them outlives the region: none is in what leaves the program,
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
 from typing import ClassVar
 
@@ -17,9 +17,10 @@ from weft.analysis.uses import container_uses
 from weft.ir.nodes import Alloc, Container, Node, Program, Storage
 from weft.ir.traverse import all_nodes
 from weft.passes.base import Bench, Session, rewrite_nodes
+from weft.support.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class StackArrays:
     """Keep temporaries of up to `most_bytes` on the stack, and no more than `most_bytes_in_all`."""
 

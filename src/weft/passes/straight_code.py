@@ -11,17 +11,18 @@ so what they read must exist whatever the condition, and whoever uses a value of
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from weft.analysis.dependences import Legality
 from weft.analysis.facts import Facts
 from weft.ir.exprs import Expr, Index, Value, op, values_in
 from weft.ir.nodes import Alloc, Branch, Let, Memlet, Node, Reduce, Region, Storage, Tasklet, Yield
 from weft.passes.base import Bench
+from weft.support.records import record
 from weft.support.spans import Span
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Write:
     """An element written."""
 
@@ -30,7 +31,7 @@ class Write:
     span: Span | None
 
 
-@dataclass(slots=True)
+@record(frozen=False)
 class Code:
     """Definitions in order, and the writes after them."""
 
@@ -127,7 +128,7 @@ def straight_code(nodes: Sequence[Node], facts: Facts, bench: Bench) -> Code | N
     return code
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Reader:
     code: Code
     bench: Bench

@@ -1,4 +1,4 @@
-"""A loop over one map runs strip by strip: all its turns on a part of the points that stays in the nearest cache.
+"""Loops over one map run strip by strip: all their turns on a part of the points that stays in the nearest cache.
 
 before:  for t in 0:n { map (p) in [0:m] { x = X[p]; y = select(x < 4, x * x, x); write X[p] = y }; continue }
 after:   map (s) in [0:strips] { low, high = s * length, min(m, s * length + length)
@@ -7,7 +7,8 @@ after:   map (s) in [0:strips] { low, high = s * length, min(m, s * length + len
 
 Legal where a point meets only itself in other turns: with each parameter of the map as the outermost loop, the legality
 core finds its iterations independent. Then strips may run in any order, and at once: threads start once for all turns.
-Worth it where most of what a point touches is the same in all turns.
+Worth it where most of what a point touches is the same in all turns. What the turns read for all points, `w[i, j]`,
+they read in every strip.
 
 Where every write either changes its element or leaves it as it is, as one condition of the point says, and a turn is
 computed from the arrays alone, a turn that changes nothing is followed by turns that change nothing: the strip is
@@ -17,7 +18,8 @@ done.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import partial
 from typing import ClassVar, Final
 
 from weft.analysis.facts import Facts
@@ -43,18 +45,19 @@ from weft.ir.nodes import (
     Yield,
     full_view,
 )  # fmt: skip
-from weft.ir.traverse import memlets_of, values_used_in
+from weft.ir.traverse import all_nodes, memlets_of, values_used_in
 from weft.passes.base import Bench, Session
 from weft.passes.loop_bodies import nest_with_outermost, rewrite_loops
 from weft.passes.tasklets import is_plain
 from weft.passes.wording import why_serial
+from weft.support.records import record
 
 _LONGEST: Final = 512  # points of a strip: the arrays of a turn fit into the nearest cache
 _SHORTEST: Final = 64  # and of one that is watched: the sooner it is done
 _PARTS: Final = 8  # that a short line is cut into, for threads
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class StripLoops:
     """Turn loops over maps into maps over loops over strips."""
 
@@ -62,44 +65,109 @@ class StripLoops:
 
     def run(self, program: Program, session: Session) -> Program:
         """The program with these loops in strips."""
-        return rewrite_loops(self.name, program, session, _strips)
+        nests = [_nest(node) for node in all_nodes(program.body) if isinstance(node, Loop)]
+        inner = frozenset(loop.id for nest in nests if nest is not None for loop in nest.loops[1:])
+        return rewrite_loops(self.name, program, session, partial(_outermost, inner))
 
 
-def _strips(loop: Loop, facts: Facts, bench: Bench, named: frozenset[int]) -> list[Node] | None:
+@record
+class _Nest:
+    """Loops in each other, what each reads for its turn, and the map in the innermost one."""
+
+    loops: tuple[Loop, ...]
+    reads: tuple[tuple[Tasklet, ...], ...]
+    points: Map
+
+    def around(self, nodes: tuple[Node, ...]) -> Loop:
+        """The loops, with other nodes in place of the map."""
+        for loop, reads in zip(reversed(self.loops), reversed(self.reads), strict=True):
+            nodes = (replace(loop, body=Region((*reads, *nodes, Continue()))),)
+        (outermost,) = nodes
+        assert isinstance(outermost, Loop)
+        return outermost
+
+    @property
+    def moving(self) -> frozenset[Value]:
+        """What differs from turn to turn."""
+        read = (value for tasklets in self.reads for tasklet in tasklets for value in _defined(tasklet))
+        return frozenset((*(loop.var for loop in self.loops), *read))
+
+
+def _nest(loop: Loop) -> _Nest | None:
+    """The nest that a loop is the outermost one of."""
     match loop.body.nodes:
-        case (Map() as points, Continue()) if points.params and is_plain(points) and not loop.carries:
-            pass
+        case (*first, (Map() | Loop()) as last, Continue()) if not loop.carries:
+            reads = tuple(node for node in first if isinstance(node, Tasklet) and _only_reads(node))
+            if len(reads) != len(first):
+                return None
         case _:
             return None
-    if any(loop.var in bound.values for bounds in points.ranges for bound in bounds) or not _stays(loop, points):
-        return None
-    turns = replace(loop, body=Region((*points.body.nodes, Continue())))
-    at_points = replace(points, body=Region((turns,)))
+    if isinstance(last, Map):
+        return _Nest((loop,), (reads,), last) if last.params and is_plain(last) else None
+    inner = _nest(last)
+    return None if inner is None else _Nest((loop, *inner.loops), (reads, *inner.reads), inner.points)
+
+
+def _only_reads(tasklet: Tasklet) -> bool:
+    """Whether it may as well run more than once."""
+    return not tasklet.writes and all(let.warn < 0 for let in tasklet.lets)
+
+
+def _defined(tasklet: Tasklet) -> list[Value]:
+    return [*(value for value, _ in tasklet.reads), *(let.value for let in tasklet.lets)]
+
+
+def _outermost(
+    inner: frozenset[int], loop: Loop, facts: Facts, bench: Bench, named: frozenset[int]
+) -> list[Node] | None:
+    """The nest of a loop in strips; or, where it must stay, one inside of it."""
+    nest = _nest(loop)
+    return None if nest is None or loop.id in inner else _strips(nest, facts, bench, named)
+
+
+def _strips(nest: _Nest, facts: Facts, bench: Bench, named: frozenset[int]) -> list[Node] | None:
+    loop, points = nest.loops[0], nest.points
+    if any(bound.values & nest.moving for bounds in points.ranges for bound in bounds) or not _stays(nest):
+        return _without_outermost(nest, facts, bench, named)
+    at_points = replace(points, body=Region((nest.around(points.body.nodes),)))
     for number in range(len(points.params)):
         reason = why_serial(nest_with_outermost(at_points, number), facts, bench.legality, named)
         if reason is not None:
             text = f"the loop over {loop.var.name} is not cut into strips: {reason}"
             bench.note(text, loop, done=False)
-            return None
+            return _without_outermost(nest, facts, bench, named)
     bench.note(f"the loop over {loop.var.name} runs strip by strip", loop, done=True)
-    return _in_strips(loop, points, bench)
+    return _in_strips(nest, bench)
 
 
-def _stays(loop: Loop, points: Map) -> bool:
+def _without_outermost(nest: _Nest, facts: Facts, bench: Bench, named: frozenset[int]) -> list[Node] | None:
+    """The outermost loop around the others in strips."""
+    if len(nest.loops) == 1:
+        return None
+    rest = _Nest(nest.loops[1:], nest.reads[1:], nest.points)
+    made = _strips(rest, facts.inside(nest.loops[0], bench.legality.memory)[0], bench, named)
+    if made is None:
+        return None
+    return [replace(nest.loops[0], body=Region((*nest.reads[0], *made, Continue())))]
+
+
+def _stays(nest: _Nest) -> bool:
     """Whether most of what a point touches is its own and the same in all turns: a near cache is good for that."""
-    memlets = memlets_of(points.body.nodes)
-    moved = sum(any(loop.var in at.values for at in memlet.index) for memlet in memlets)
+    memlets = memlets_of(nest.points.body.nodes)
+    moved = sum(any(at.values & nest.moving for at in memlet.index) for memlet in memlets)
     return 2 * moved < len(memlets) and not any(memlet.conflict for memlet in memlets)
 
 
-def _in_strips(loop: Loop, points: Map, bench: Bench) -> list[Node]:
+def _in_strips(nest: _Nest, bench: Bench) -> list[Node]:
+    loop, points = nest.loops[0], nest.points
     *outer, param = points.params
     *boxes, (start, stop) = points.ranges
     length, strips, strip = (bench.value(name, PY_INT) for name in ("length", "strips", "strip"))
     first, end = (bench.value(name, PY_INT) for name in ("first", "end"))
-    changes = _condition_of_changes(loop, points)
+    changes = _condition_of_changes(nest)
     part = _larger(const_index(_SHORTEST), _quotient(stop - start + _PARTS - 1, const_index(_PARTS)))
-    chosen = _smaller(const_index(_LONGEST), part) if changes is None else const_index(_SHORTEST)
+    longest = const_index(_LONGEST) if outer else _smaller(const_index(_LONGEST), part)  # threads have the other axes
+    chosen = longest if changes is None else const_index(_SHORTEST)
     number = _quotient(stop - start + index(length) - 1, index(length))
     sizes = Tasklet(
         lets=(Let(length, chosen), Let(strips, _larger(const_index(0), number))),
@@ -112,12 +180,11 @@ def _in_strips(loop: Loop, points: Map, bench: Bench) -> list[Node]:
     )
     inner = replace(points, params=(param,), ranges=((index(first), index(end)),))
     allocs, turn = ([], [inner]) if changes is None else _watched(loop, inner, changes, bench)
-    turns = replace(loop, body=Region((*turn, Continue())))
     made = replace(
         points,
         params=(*outer, strip),
         ranges=(*boxes, (const_index(0), index(strips))),
-        body=Region((bounds, *allocs, turns)),
+        body=Region((bounds, *allocs, nest.around(tuple(turn)))),
         warn=-1,
         id=bench.number(),
     )
@@ -170,12 +237,12 @@ def _watched(loop: Loop, part: Map, changes: Value, bench: Bench) -> tuple[list[
     return allocs, [replace(part, body=Region((*part.body.nodes, note))), joined, look, leave]
 
 
-def _condition_of_changes(loop: Loop, points: Map) -> Value | None:
+def _condition_of_changes(nest: _Nest) -> Value | None:
     """The one condition under which a point changes anything at all, if what it does is the same in every turn."""
-    tasklets = [node for node in points.body.nodes if isinstance(node, Tasklet)]
+    tasklets = [node for node in nest.points.body.nodes if isinstance(node, Tasklet)]
     found = {condition for tasklet in tasklets for condition in _conditions(tasklet)}
     condition = found.pop() if len(found) == 1 else None
-    same = loop.var not in values_used_in(points.body)
+    same = len(nest.loops) == 1 and nest.moving.isdisjoint(values_used_in(nest.points.body))
     return condition if same and isinstance(condition, Value) else None
 
 

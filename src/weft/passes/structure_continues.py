@@ -8,15 +8,16 @@ What the loop carries becomes results of the branch. Only for branches in the bo
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar
 
 from weft.ir.exprs import Value
 from weft.ir.nodes import Branch, Continue, Let, Loop, Node, Program, Region, Tasklet, View, Yield
 from weft.passes.base import Bench, Session, rewrite_nodes
+from weft.support.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class StructureContinues:
     """Let iterations end at their end."""
 

@@ -13,7 +13,7 @@ the way of the sum and next to each other on that of the turns, and where no loo
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar, Final
 
 from weft.analysis.facts import Facts
@@ -44,11 +44,12 @@ from weft.passes.loop_bodies import is_less, named_sites, only_if, straight
 from weft.passes.map_walk import MapWalk
 from weft.passes.open_sites import OpenSite
 from weft.passes.wording import why_serial
+from weft.support.records import record
 
 _KINDS: Final = {"add": "iufc", "maximum": "iuf", "minimum": "iuf"}  # types of elements, by operation
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SumsForward:
     """Push terms to the sums of later turns."""
 
@@ -64,7 +65,7 @@ class SumsForward:
         return MapWalk(bench, lambda node, walk, site: _forward(node, walk, site, named)).program()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Sum:
     """The only sum of a loop. `term` is the parameter of the term that the turn `loop.var` gives to the turn `later`.
 

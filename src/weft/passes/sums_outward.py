@@ -17,7 +17,7 @@ added to a row of sums, in vectors.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar
 
 from weft.analysis.uses import read_by, written_by
@@ -43,9 +43,10 @@ from weft.passes.base import Bench, Session
 from weft.passes.interchange_maps import jumps
 from weft.passes.map_walk import MapWalk
 from weft.passes.open_sites import OpenSite
+from weft.support.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SumsOutward:
     """Take sums out of maps."""
 
@@ -59,7 +60,7 @@ class SumsOutward:
         return MapWalk(Bench(self.name, program, session), _outward).program()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Sum:
     """A sum in a map: what stands before and after it, and what it needs of the values before it."""
 
@@ -70,7 +71,7 @@ class _Sum:
     steady: tuple[Let, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Row:
     """Where the sums of all points go: all of them, and that of one point; `after` is what then follows at a point."""
 

@@ -8,13 +8,14 @@ lets, reads of what has just been written.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from weft.ir.exprs import Const, Expr, Index, Op, Value
 from weft.ir.nodes import Elements, Let, Map, Memlet, Node, Region, Tasklet
 from weft.ir.ops import OPS
 from weft.ir.substitution import Substitution
 from weft.passes.base import Bench, rewrite_nodes
+from weft.support.records import record
 
 
 def can_warn(expr: Expr) -> bool:
@@ -56,7 +57,7 @@ def _site(let: Let, site: int) -> int:
 MayOverlap = Callable[[str, str], bool]
 
 
-@dataclass(slots=True)
+@record(frozen=False)
 class _Numbering:
     may_overlap: MayOverlap
     integers: bool = True  # whether integers may be replaced: the bounds of loop variables further down may name them

@@ -16,7 +16,7 @@ tag do the same, one to the converted number, they are one.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar
 
 from weft.analysis.facts import Facts
@@ -46,9 +46,10 @@ from weft.ir.traverse import all_nodes, defined_values, values_used_in
 from weft.passes.base import Bench, Session, rewrite_nodes, rewrite_regions
 from weft.passes.loop_bodies import has_loops
 from weft.passes.mixed_numbers import Known, Mixed, asks_for, merged, mixed_in, raised_literal, tag_of
+from weft.support.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class UnifyCarries:
     """Carry a number of two types as one of the higher type, and its tag."""
 

@@ -9,7 +9,7 @@ Indices are written with the names of the program: what a value was read from or
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
 from weft.analysis.dependences import Dependence, Kind, Legality
@@ -19,6 +19,7 @@ from weft.ir.exprs import Const, Expr, Index, Op, Value, index
 from weft.ir.nodes import Branch, Loop, Memlet, Node, Region, Tasklet
 from weft.ir.traverse import all_nodes
 from weft.passes.loop_bodies import obstacle
+from weft.support.records import record
 from weft.support.spans import Span
 
 _INFIX: Final = {
@@ -86,7 +87,7 @@ def plain(name: str) -> str:
     return head if dot and tail.isdigit() else name
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Words:
     """How values came about, so that they can be written."""
 

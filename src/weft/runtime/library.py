@@ -12,18 +12,19 @@ import ctypes
 import functools
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from weft.support.records import record
 
 # (prefix, suffix, bits of an integer): how builds of OpenBLAS and others name `cblas_dgemm`.
 _SPELLINGS = (("scipy_", "64_", 64), ("", "64_", 64), ("scipy_", "", 32), ("", "", 32))
 _PROBE = "cblas_dgemm"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Blas:
     """NumPy's BLAS. `integer_bits` is the size of every integer argument."""
 
@@ -40,7 +41,7 @@ class Blas:
         return _symbol(library, f"{self.prefix}{name}{self.suffix}") or _symbol(library, name)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class InnerLoop:
     """`function(char **args, const intptr_t *dimensions, const intptr_t *steps, void *data)`."""
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from weft.support.errors import WeftError
+from weft.support.records import record
 
 if TYPE_CHECKING:
     from subprocess import Popen
@@ -29,7 +29,7 @@ class CompilerFailed(WeftError):  # noqa: N818 - says what happened
         return self.message
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class CompilerRun:
     """Exit status and everything the compiler printed."""
 

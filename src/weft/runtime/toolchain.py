@@ -13,13 +13,13 @@ import hashlib
 import os
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, cast
 
 from weft.runtime.files import replace_file
 from weft.runtime.process import CompilerFailed, run_compiler
 from weft.support.errors import WeftError
+from weft.support.records import record
 
 Kind = Literal["gcc", "clang", "zig"]
 
@@ -52,7 +52,7 @@ class ToolchainError(WeftError):
     """There is no usable C compiler; the message says what is missing and the way out."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class BuildOptions:
     """How one kernel is compiled. `level` is that of -O: lower where time is short."""
 
@@ -61,7 +61,7 @@ class BuildOptions:
     level: int = 3
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Toolchain:
     """A C compiler that was found to work, with the flags it understands."""
 

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import linecache
 from collections.abc import Sequence
-from dataclasses import dataclass
 from types import CodeType
 from typing import Protocol
+
+from weft.support.records import record
 
 
 class Located(Protocol):
@@ -28,7 +29,7 @@ class Located(Protocol):
     def end_col_offset(self) -> int | None: ...
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Span:
     """Characters `start` to `stop` (0-based, end excluded) of line `line` (1-based) of `file`; `text` is that line."""
 

@@ -11,9 +11,11 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 from typing import NamedTuple, TypeAlias
+
+from weft.support.records import record
 
 SPACE_X = 18.0
 SPACE_Y = 13.0
@@ -37,7 +39,7 @@ class Size(NamedTuple):
     height: float
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Edge:
     """An arrow from box to box; its label stands in the layer above the target, or below the source."""
 
@@ -47,7 +49,7 @@ class Edge:
     near_source: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Layout:
     """`boxes` and `labels` are middles (labels by edge, None without one).
 

@@ -9,7 +9,7 @@ A subset is what may be touched: where an index is not a sum of parameters it is
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple, TypeAlias
 
 from weft.ir.exprs import Index, Value, const_index
@@ -32,6 +32,7 @@ from weft.ir.nodes import (
 from weft.ir.printer import print_index, print_memlet, print_value, print_view
 from weft.ir.text import print_name
 from weft.ir.traverse import all_nodes, allocated_by, call_views, inner_regions, values_defined_in
+from weft.support.records import record
 
 Containers: TypeAlias = Mapping[str, Container]
 Range: TypeAlias = tuple[Index, Index] | None  # first and last index; None: anywhere on the axis
@@ -45,7 +46,7 @@ class Move(NamedTuple):
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Access:
     """A subset of a container that is read or written."""
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 from typing import TypeAlias
+
+from weft.support.records import record
 
 
 class Style(Enum):
@@ -29,7 +30,7 @@ class Style(Enum):
     PROGRAM = "program"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Box:
     """Something with an outline: text, and perhaps more boxes inside. `title` is the whole text, shown on a hover."""
 
@@ -47,7 +48,7 @@ class Tie(Enum):
     ORDER = "order"  # nothing moves: what comes first
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Link:
     """An arrow between two boxes of a flow. Its text stands near the operation: its source, or its target."""
 
@@ -59,7 +60,7 @@ class Link:
     near_source: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Flow:
     """Boxes in layers, data flowing down."""
 
@@ -67,14 +68,14 @@ class Flow:
     links: tuple[Link, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Column:
     """One after the other, in the order they run."""
 
     boxes: tuple[Box, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Row:
     """Side by side, as long as there is room."""
 
@@ -89,7 +90,7 @@ Content: TypeAlias = Flow | Column | Row
 Point: TypeAlias = tuple[float, float]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Placed:
     """A box with its place in the frame around it; what is inside is relative to `inside_at` in the same frame."""
 
@@ -102,7 +103,7 @@ class Placed:
     inside_at: Point = (0.0, 0.0)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Wire:
     """An arrow in one run of points, or in two with its label between them. Points that are not below each other are
     joined by a curve that is vertical at both ends.
@@ -113,7 +114,7 @@ class Wire:
     title: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Label:
     """The text of an arrow, `x` in the middle and `y` at its top."""
 
@@ -126,7 +127,7 @@ class Label:
     title: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Scene:
     """What is inside one frame."""
 
