@@ -137,6 +137,8 @@ MALFORMED = [
     ),
     ("library", "initial 0.0:f8", "initial 0:i8", "i8 is written to S"),
     ("library", "reduce argmax L[:]", "reduce argmax S[:]", "the output of argmax is f8, not i8"),
+    ("library", "reduce add S[:]", "reduce joined add S[:]", "a reduction is joined to nothing like it"),
+    ("library", "reduce argmax L[:]", "reduce joined argmax L[:]", "a reduction is joined to nothing like it"),
     ("library", "scan add S[:] = S[:] axis 0", "scan add S[:] = S[:] axis 1", "there is no axis 1"),
     ("library", "scan add S[:] = S[:]", "scan maximum S[:] = S[:]", "there is no scan by `maximum`"),
     ("library", "A[:, :] @ B[0:%k.2, :]", "A[:, :] @ B[0, :]", "the ranks of a matrix product do not fit"),

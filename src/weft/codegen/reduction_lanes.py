@@ -9,12 +9,15 @@ block in the narrow lanes: they go the same way, without the detours.
     for (at = first; at + 32 <= last; at += 32)
         for (l = 0; l < 32; ++l)
             wide[l] = wide[l] + a[at + l];
+
+Several results of the same places (a `Group`) are computed in the same loops: what their elements have in common is
+read and computed once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Final
+from collections.abc import Callable, Sequence
+from typing import Final, TypeAlias
 
 from weft.codegen.math_functions import LIBRARY_NAMES
 from weft.codegen.reduction_state import Reduction
@@ -22,6 +25,7 @@ from weft.ir.dtypes import DType
 from weft.ir.exprs import Expr, Op
 
 _LANE_BYTES: Final = 256  # of all lanes together: four of the widest registers
+_GROUP_BYTES: Final = 512  # of the lanes of all results of a group
 _STEPS: Final = 16  # additions per lane and block
 _WORTH: Final = 128  # with so many elements it pays to have all lanes, which must be joined in the end
 _NARROW: Final = 8
@@ -30,15 +34,24 @@ _FLAGS: Final = 64  # lanes of truth values
 _FULL: Final = 255  # as many as a lane of them can count
 _CALL: Final = 13  # a function of the C library counts for so many
 
+Group: TypeAlias = Sequence[Reduction]
+"""Reductions with the same parameters, extents and axes."""
 
-def emit_total(reduction: Reduction, axes: list[int], span: tuple[str, str] | None = None) -> str:
-    """Combine the elements over axes, the last one innermost: a C name. `span` replaces the range of the first."""
+
+def emit_totals(group: Group, axes: list[int], span: tuple[str, str] | None = None) -> list[str]:
+    """Combine the elements over axes, the last one innermost: C names. `span` replaces the range of the first."""
+    if len(group) == 1:
+        return [_emit_total(group[0], axes, span)]
+    return _emit_tree(group, axes, span) if any(map(is_tree, group)) else _emit_lanes(group, axes, span)
+
+
+def _emit_total(reduction: Reduction, axes: list[int], span: tuple[str, str] | None = None) -> str:
     if not axes:
         return _emit_single(reduction)
     if is_tree(reduction):
-        return _emit_tree(reduction, axes, span)
+        return _emit_tree([reduction], axes, span)[0]
     if reduction.node.op in ("maximum", "minimum") and reduction.dtype.kind == "f":
-        return _emit_lanes(reduction, axes, span)
+        return _emit_lanes([reduction], axes, span)[0]
     if reduction.node.op.startswith("logical_") and not reduction.warnings.checked and not reduction.warnings.raised:
         return _emit_logical(reduction, axes)
     if counts_flags(reduction):
@@ -84,8 +97,7 @@ def _emit_count(reduction: Reduction, axes: list[int], span: tuple[str, str] | N
 def _emit_single(reduction: Reduction) -> str:
     """One element; a sum of it alone is not -0.0 either."""
     kernel = reduction.kernel
-    total = kernel.declare(kernel.names.claim("total"), reduction.type)
-    kernel.line(f"{reduction.type} {total} = {reduction.identity};")
+    total = _declare_total(reduction)
     with kernel.block():
         kernel.line(f"{total} = {reduction.combine(total, reduction.element())};")
     return total
@@ -94,8 +106,7 @@ def _emit_single(reduction: Reduction) -> str:
 def _emit_in_order(reduction: Reduction, axes: list[int], span: tuple[str, str] | None) -> str:
     """One accumulator; of integers, in any order the compiler likes."""
     kernel = reduction.kernel
-    total = kernel.declare(kernel.names.claim("total"), reduction.type)
-    kernel.line(f"{reduction.type} {total} = {reduction.identity};")
+    total = _declare_total(reduction)
     with reduction.loops(axes, span):
         kernel.line(f"{total} = {reduction.combine(total, reduction.element())};")
     return total
@@ -119,14 +130,18 @@ def _emit_logical(reduction: Reduction, axes: list[int]) -> str:
     return total
 
 
-def _emit_lanes(reduction: Reduction, axes: list[int], span: tuple[str, str] | None) -> str:
+def _emit_lanes(group: Group, axes: list[int], span: tuple[str, str] | None) -> list[str]:
     """All elements of the last axis as one block: for operations whose order does not matter."""
-    kernel, fast = reduction.kernel, axes[-1]
-    total = kernel.declare(kernel.names.claim("total"), reduction.type)
-    kernel.line(f"{reduction.type} {total} = {reduction.identity};")
-    whole = ("0", reduction.extent(fast))
-    with reduction.loops(axes[:-1], span):
-        _emit_block(reduction, fast, whole if len(axes) > 1 else span or whole, total)
+    totals = [_declare_total(reduction) for reduction in group]
+    whole = ("0", group[0].extent(axes[-1]))
+    with group[0].loops(axes[:-1], span):
+        _emit_block(group, axes[-1], whole if len(axes) > 1 else span or whole, totals)
+    return totals
+
+
+def _declare_total(reduction: Reduction) -> str:
+    total = reduction.kernel.declare(reduction.kernel.names.claim("total"), reduction.type)
+    reduction.kernel.line(f"{reduction.type} {total} = {reduction.identity};")
     return total
 
 
@@ -138,75 +153,77 @@ def is_tree(reduction: Reduction) -> bool:
     return reduction.node.op == "add" and reduction.dtype.kind in "fc"
 
 
-def block_length(reduction: Reduction) -> int:
+def block_length(group: Group) -> int:
     """How many elements are one leaf of the tree; a power of two."""
-    return _STEPS * _lanes(reduction)
+    return _STEPS * _lanes(group)
 
 
-def _emit_tree(reduction: Reduction, axes: list[int], span: tuple[str, str] | None) -> str:
+def _emit_tree(group: Group, axes: list[int], span: tuple[str, str] | None) -> list[str]:
     """A binary tree over the first axis: its leaves are blocks, or the totals of the axes inside."""
-    axis = axes[0]
-    begin, end = span or ("0", reduction.extent(axis))
-    if span is None and (few := few_elements(reduction, axes)):
-        return _emit_either(reduction, axis, few)
+    axis, first = axes[0], group[0]
+    begin, end = span or ("0", first.extent(axis))
+    if span is None and (few := few_elements(group, axes)):
+        return _emit_either(group, axis, few)
     if len(axes) > 1:
-        name = reduction.name(axis)
+        name = first.name(axis)
         head = f"for (int64_t {name} = {begin}; {name} < {end}; ++{name})"
-        return _emit_leaves(reduction, head, f"{name} + 1 == {end}", lambda: emit_total(reduction, axes[1:]))
-    return _emit_blocks(reduction, axis, begin, end)
+        return _emit_leaves(group, head, f"{name} + 1 == {end}", lambda: emit_totals(group, axes[1:]))
+    return _emit_blocks(group, axis, begin, end)
 
 
-def _emit_blocks(reduction: Reduction, axis: int, begin: str, end: str) -> str:
+def _emit_blocks(group: Group, axis: int, begin: str, end: str) -> list[str]:
     """A binary tree whose leaves are blocks of one axis."""
-    kernel, length = reduction.kernel, block_length(reduction)
+    kernel, length = group[0].kernel, block_length(group)
     first, last = kernel.names.claim("first"), kernel.names.claim("last")
 
-    def leaf() -> str:
+    def leaf() -> list[str]:
         kernel.line(f"const int64_t {last} = {end} - {first} > {length} ? {first} + {length} : {end};")
-        part = kernel.names.claim("part")
-        kernel.line(f"{reduction.type} {part} = {reduction.identity};")
-        _emit_block(reduction, axis, (first, last), part)
-        return part
+        parts = [kernel.names.claim("part") for _ in group]
+        for reduction, part in zip(group, parts, strict=True):
+            kernel.line(f"{reduction.type} {part} = {reduction.identity};")
+        _emit_block(group, axis, (first, last), parts)
+        return parts
 
     head = f"for (int64_t {first} = {begin}; {first} < {end}; {first} += {length})"
-    return _emit_leaves(reduction, head, f"{last} == {end}", leaf)
+    return _emit_leaves(group, head, f"{last} == {end}", leaf)
 
 
 # ---- few elements ---------------------------------------------------------------------------------------------------
 
 
-def few_elements(reduction: Reduction, axes: list[int]) -> str:
+def few_elements(group: Group, axes: list[int]) -> str:
     """When a sum is a single narrow block, as a C condition; empty where it never is, or is not worth more code.
 
     Where the order does not matter, when it is no longer than that.
     """
-    if len(axes) != 1 or operations(reduction) > _LONG:
+    if len(axes) != 1 or any(operations(reduction) > _LONG for reduction in group):
         return ""
-    extent = reduction.source.shape[axes[0]].constant
-    return f"{reduction.extent(axes[0])} < {_WORTH}" if extent is None or extent < _WORTH else ""
+    extent = group[0].source.shape[axes[0]].constant
+    return f"{group[0].extent(axes[0])} < {_WORTH}" if extent is None or extent < _WORTH else ""
 
 
-def emit_few(reduction: Reduction, axis: int, total: str) -> None:
-    """Combine few elements into `total`, a variable that exists: the order is that of all others."""
-    if is_tree(reduction):
-        _emit_block(reduction, axis, ("0", reduction.extent(axis)), total, few=True)
+def emit_few(group: Group, axis: int, totals: Sequence[str]) -> None:
+    """Combine few elements into `totals`, variables that exist: the order is that of all others."""
+    if len(group) > 1 or is_tree(group[0]):
+        _emit_block(group, axis, ("0", group[0].extent(axis)), totals, few=True)
     else:
-        reduction.kernel.line(f"{total} = {emit_total(reduction, [axis])};")
+        group[0].kernel.line(f"{totals[0]} = {_emit_total(group[0], [axis])};")
 
 
-def _emit_either(reduction: Reduction, axis: int, few: str) -> str:
+def _emit_either(group: Group, axis: int, few: str) -> list[str]:
     """One way for few elements, another for more."""
-    kernel = reduction.kernel
-    total = kernel.declare(kernel.names.claim("total"), reduction.type)
-    kernel.line(f"{reduction.type} {total} = {reduction.identity};")
-    if reduction.source.shape[axis].constant is not None:
-        emit_few(reduction, axis, total)
-        return total
+    kernel = group[0].kernel
+    totals = [_declare_total(reduction) for reduction in group]
+    if group[0].source.shape[axis].constant is not None:
+        emit_few(group, axis, totals)
+        return totals
     with kernel.block(f"if ({few})"):
-        emit_few(reduction, axis, total)
+        emit_few(group, axis, totals)
     with kernel.block("else"):
-        kernel.line(f"{total} = {_emit_blocks(reduction, axis, '0', reduction.extent(axis))};")
-    return total
+        found = _emit_blocks(group, axis, "0", group[0].extent(axis))
+        for total, name in zip(totals, found, strict=True):
+            kernel.line(f"{total} = {name};")
+    return totals
 
 
 def emit_joined(reduction: Reduction, parts: str, count: str) -> str:
@@ -214,7 +231,7 @@ def emit_joined(reduction: Reduction, parts: str, count: str) -> str:
     kernel, number = reduction.kernel, reduction.kernel.names.claim("number")
     head, element = f"for (int64_t {number} = 0; {number} < {count}; ++{number})", f"{parts}[{number}]"
     if is_tree(reduction):
-        return _emit_leaves(reduction, head, f"{number} + 1 == {count}", lambda: element)
+        return _emit_leaves([reduction], head, f"{number} + 1 == {count}", lambda: [element])[0]
     total = kernel.names.claim("total")
     kernel.line(f"{reduction.type} {total} = {reduction.identity};")
     kernel.line(head)
@@ -222,35 +239,48 @@ def emit_joined(reduction: Reduction, parts: str, count: str) -> str:
     return total
 
 
-def _emit_leaves(reduction: Reduction, head: str, is_last: str, leaf: Callable[[], str]) -> str:
+def _emit_leaves(group: Group, head: str, is_last: str, leaf: Callable[[], list[str]]) -> list[str]:
     """Sum leaves as a binary tree: `sums` holds those of 2**k leaves, the largest first. One leaf takes no detour."""
-    kernel, claim = reduction.kernel, reduction.kernel.names.claim
-    sums, depth, count, total = claim("sums"), claim("depth"), claim("leaves"), claim("total")
-    kernel.line(f"{reduction.type} {sums}[64], {total} = {reduction.identity};")
+    kernel, claim = group[0].kernel, group[0].kernel.names.claim
+    sums, depth, count = [claim("sums") for _ in group], claim("depth"), claim("leaves")
+    totals = [claim("total") for _ in group]
+    for reduction, made, total in zip(group, sums, totals, strict=True):
+        kernel.line(f"{reduction.type} {made}[64], {total} = {reduction.identity};")
     kernel.line(f"int {depth} = 0;")
     kernel.line(f"uint64_t {count} = 0;")
     with kernel.block(head):
-        part = leaf()
+        parts = leaf()
         with kernel.block(f"if ({is_last})"):
-            kernel.line(f"{total} = {part};")
+            for total, part in zip(totals, parts, strict=True):
+                kernel.line(f"{total} = {part};")
             kernel.line("break;")
-        kernel.line(f"{sums}[{depth}++] = {part};")
-        kernel.line(f"for (uint64_t bits = ++{count}; (bits & 1) == 0; bits >>= 1, --{depth})")
-        pair = reduction.combine(f"{sums}[{depth} - 2]", f"{sums}[{depth} - 1]")
-        kernel.line(f"    {sums}[{depth} - 2] = {pair};")
-    kernel.line(f"while ({depth} > 0)")
-    kernel.line(f"    {total} = {reduction.combine(f'{sums}[--{depth}]', total)};")
-    return total
+        for made, part in zip(sums, parts, strict=True):
+            kernel.line(f"{made}[{depth}] = {part};")
+        kernel.line(f"++{depth};")
+        with kernel.block(f"for (uint64_t bits = ++{count}; (bits & 1) == 0; bits >>= 1, --{depth})"):
+            for reduction, made in zip(group, sums, strict=True):
+                pair = reduction.combine(f"{made}[{depth} - 2]", f"{made}[{depth} - 1]")
+                kernel.line(f"{made}[{depth} - 2] = {pair};")
+    with kernel.block(f"while ({depth}-- > 0)"):
+        for reduction, made, total in zip(group, sums, totals, strict=True):
+            kernel.line(f"{total} = {reduction.combine(f'{made}[{depth}]', total)};")
+    return totals
 
 
 # ---- lanes ----------------------------------------------------------------------------------------------------------
 
 
-def _lanes(reduction: Reduction) -> int:
-    """How many there are. Where elements take long to compute, and in small types, no more than the narrow ones."""
-    if operations(reduction) > _LONG:
+def _lanes(group: Group) -> int:
+    """How many each result has. Where elements take long to compute, no more than the narrow ones."""
+    if any(operations(reduction) > _LONG for reduction in group):
         return _NARROW
-    return max(_NARROW, _LANE_BYTES // reduction.dtype.itemsize)
+    room = min(_LANE_BYTES, _GROUP_BYTES // power_of_two(len(group)))
+    return max(_NARROW, room // max(reduction.dtype.itemsize for reduction in group))
+
+
+def power_of_two(number: int) -> int:
+    """The next one."""
+    return 1 << (number - 1).bit_length()
 
 
 def operations(reduction: Reduction) -> int:
@@ -265,59 +295,71 @@ def _size(expr: Expr) -> int:
     return (_CALL if expr.name in LIBRARY_NAMES else 1) + sum(_size(argument) for argument in expr.args)
 
 
-def _emit_block(reduction: Reduction, axis: int, span: tuple[str, str], total: str, *, few: bool = False) -> None:
-    """Combine the elements of a part of an axis into `total`, a variable that exists. `few`: all lanes never pay."""
-    kernel, claim = reduction.kernel, reduction.kernel.names.claim
+def _emit_block(group: Group, axis: int, span: tuple[str, str], totals: Sequence[str], *, few: bool = False) -> None:
+    """Combine the elements of a part of an axis into `totals`, variables that exist. `few`: all lanes never pay."""
+    kernel, claim, name = group[0].kernel, group[0].kernel.names.claim, group[0].name(axis)
     begin, end = span
-    rest, left, whole, lane, at = claim("rest"), claim("left"), claim("whole"), claim("lane"), claim("at")
+    rest, left, whole = claim("rest"), claim("left"), claim("whole")
+    lanes, at = [claim("lane") for _ in group], claim("at")
     length = end if begin == "0" else f"({end} - {begin})"
     kernel.line(f"const int64_t {rest} = {length} & {_NARROW - 1}, {whole} = {end} - {rest};")
     with kernel.block(f"for (int64_t {left} = {rest}; {left} > 0; --{left})"):
-        kernel.line(f"const int64_t {reduction.name(axis)} = {end} - {left};")
-        kernel.line(f"{total} = {reduction.combine(total, reduction.element())};")
+        kernel.line(f"const int64_t {name} = {end} - {left};")
+        _emit_step(group, totals)
     with kernel.block(f"if ({begin} < {whole})"):
-        kernel.line(f"{reduction.type} {lane}[{_NARROW}];")
+        for reduction, lane in zip(group, lanes, strict=True):
+            kernel.line(f"{reduction.type} {lane}[{_NARROW}];")
         kernel.line(f"int64_t {at} = {begin};")
-        _emit_start(reduction, lane, _NARROW)
-        if _lanes(reduction) > _NARROW and not few:
-            _emit_wide(reduction, axis, lane, (at, whole))
-        _emit_turns(reduction, axis, (lane, _NARROW), (at, whole))
-        _emit_folds(reduction, lane, lane, _NARROW, 2)
-        pair = kernel.bind(reduction.combine(f"{lane}[0]", f"{lane}[1]"), reduction.type, "pair")
-        kernel.line(f"{total} = {reduction.combine(pair, total)};")
+        _emit_start(group, lanes, _NARROW)
+        if _lanes(group) > _NARROW and not few:
+            _emit_wide(group, axis, lanes, (at, whole))
+        _emit_turns(group, axis, (lanes, _NARROW), (at, whole))
+        _emit_folds(group, lanes, lanes, _NARROW, 2)
+        for reduction, lane, total in zip(group, lanes, totals, strict=True):
+            pair = kernel.bind(reduction.combine(f"{lane}[0]", f"{lane}[1]"), reduction.type, "pair")
+            kernel.line(f"{total} = {reduction.combine(pair, total)};")
 
 
-def _emit_start(reduction: Reduction, lane: str, count: int) -> None:
+def _emit_step(group: Group, targets: Sequence[str]) -> None:
+    """Combine the elements of the present point into their targets."""
+    for reduction, target in zip(group, targets, strict=True):
+        x = reduction.element()
+        reduction.kernel.line(f"{target} = {reduction.combine(target, x)};")
+
+
+def _emit_start(group: Group, lanes: Sequence[str], count: int) -> None:
     # A list of initial values would be stored in other pieces than it is loaded in, which takes long.
-    with reduction.over(count) as number:
-        reduction.kernel.line(f"{lane}[{number}] = {reduction.identity};")
+    for reduction, lane in zip(group, lanes, strict=True):
+        with reduction.over(count) as number:
+            reduction.kernel.line(f"{lane}[{number}] = {reduction.identity};")
 
 
-def _emit_wide(reduction: Reduction, axis: int, lane: str, span: tuple[str, str]) -> None:
-    kernel, count, (at, whole) = reduction.kernel, _lanes(reduction), span
-    wide = kernel.names.claim("wide")
+def _emit_wide(group: Group, axis: int, lanes: Sequence[str], span: tuple[str, str]) -> None:
+    kernel, count, (at, whole) = group[0].kernel, _lanes(group), span
+    wide = [kernel.names.claim("wide") for _ in group]
     with kernel.block(f"if ({whole} - {at} >= {_WORTH})"):
-        kernel.line(f"{reduction.type} {wide}[{count}];")
-        _emit_start(reduction, wide, count)
-        _emit_turns(reduction, axis, (wide, count), span)
-        _emit_folds(reduction, wide, lane, count, _NARROW)
+        for reduction, lane in zip(group, wide, strict=True):
+            kernel.line(f"{reduction.type} {lane}[{count}];")
+        _emit_start(group, wide, count)
+        _emit_turns(group, axis, (wide, count), span)
+        _emit_folds(group, wide, lanes, count, _NARROW)
 
 
-def _emit_turns(reduction: Reduction, axis: int, lanes: tuple[str, int], span: tuple[str, str]) -> None:
+def _emit_turns(group: Group, axis: int, lanes: tuple[Sequence[str], int], span: tuple[str, str]) -> None:
     """Give the elements to the lanes in turn, as long as there is one for each."""
-    kernel, (lane, count), (at, whole) = reduction.kernel, lanes, span
+    kernel, (names, count), (at, whole) = group[0].kernel, lanes, span
     head = f"for (; {at} + {count} <= {whole}; {at} += {count})"
-    with kernel.block(head), reduction.over(count, checked=True) as number:
-        kernel.line(f"const int64_t {reduction.name(axis)} = {at} + {number};")
-        target, x = f"{lane}[{number}]", reduction.element()
-        kernel.line(f"{target} = {reduction.combine(target, x)};")
+    with kernel.block(head), group[0].over(count, checked=True) as number:
+        kernel.line(f"const int64_t {group[0].name(axis)} = {at} + {number};")
+        _emit_step(group, [f"{name}[{number}]" for name in names])
 
 
-def _emit_folds(reduction: Reduction, lane: str, result: str, count: int, until: int) -> None:
-    """Combine the halves of the lanes, and the halves of these, until so many are left: those stand in `result`."""
-    half = count
-    while half > until:
-        half //= 2
-        with reduction.over(half) as number:
-            pair = reduction.combine(f"{lane}[{number}]", f"{lane}[{number} + {half}]")
-            reduction.kernel.line(f"{result if half == until else lane}[{number}] = {pair};")
+def _emit_folds(group: Group, lanes: Sequence[str], results: Sequence[str], count: int, until: int) -> None:
+    """Combine the halves of the lanes, and the halves of these, until so many are left: those stand in `results`."""
+    for reduction, lane, result in zip(group, lanes, results, strict=True):
+        half = count
+        while half > until:
+            half //= 2
+            with reduction.over(half) as number:
+                pair = reduction.combine(f"{lane}[{number}]", f"{lane}[{number} + {half}]")
+                reduction.kernel.line(f"{result if half == until else lane}[{number}] = {pair};")

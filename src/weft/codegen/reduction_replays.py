@@ -10,8 +10,8 @@ It is taken before the result is written: the elements may be what it overwrites
 
 from __future__ import annotations
 
-from collections.abc import Generator
-from contextlib import contextmanager
+from collections.abc import Generator, Sequence
+from contextlib import ExitStack, contextmanager
 
 from weft.codegen.checks import check
 from weft.codegen.fp_flags import clear_flags
@@ -39,6 +39,15 @@ def measured(reduction: Reduction) -> Generator[None]:
     yield
     if raised:
         kernel.line(f"{raised} |= {kernel.support.machine('fp_flags')}();")
+
+
+@contextmanager
+def all_measured(group: Sequence[Reduction]) -> Generator[None]:
+    """Note the flags for several reductions in the same loops: each that asks looks again, whoever has raised them."""
+    with ExitStack() as stack:
+        for reduction in group:
+            stack.enter_context(measured(reduction))
+        yield
 
 
 def pin(reduction: Reduction, name: str) -> None:

@@ -92,9 +92,11 @@ def fast_axis(kernel: Kernel, source: Elements, axes: Sequence[int]) -> int:
     return max(range(source.rank), key=lambda axis: (long[axis], near[axis], moving[axis], axis in axes, axis))
 
 
-def emit_versions(kernel: Kernel, source: Elements, fast: int, emit: Callable[[], None]) -> None:
+def emit_versions(kernel: Kernel, sources: Sequence[Elements], fast: int, emit: Callable[[], None]) -> None:
     """Write loops twice where strides are known at run time only: for those of neighbours, which vectorize, and any."""
-    axes = {} if fast < 0 or kernel.rewritten is not None else _unit_axes(kernel, source, source.params[fast])
+    axes: dict[str, int] = {}
+    for source in sources if fast >= 0 and kernel.rewritten is None else ():
+        axes = _unit_axes(kernel, source, source.params[fast]) | axes
     axes = {name: axis for name, axis in axes.items() if (name, axis) not in kernel.unit_axes}
     if not axes:
         emit()

@@ -8,7 +8,7 @@ before:  for (i = 0; i < n; ++i)                       after:   for (at = 0; at 
 
 The order per total is the same; the last strip computes some of the totals before it once more. In a long row of many
 elements the strips would not follow memory: chosen at run time. So windows slid over images cost what their additions
-cost. Elements that are only read are not worth the code.
+cost. Elements that are only read are not worth the code. A `Group` has a strip of each row.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from collections.abc import Callable
 from math import prod
 from typing import Final
 
-from weft.codegen.reduction_lanes import operations
+from weft.codegen.reduction_lanes import Group, operations
 from weft.codegen.reduction_state import Reduction
 from weft.support.records import record
 
@@ -30,26 +30,28 @@ _QUICK: Final = 4  # with more operations per element, totals are not what the m
 
 @record
 class Strips:
-    """The row to be cut: its axis, where it starts on it, its length, the array of its totals."""
+    """The row to be cut: its axis, where it starts on it, its length, the arrays of its totals."""
 
     fast: int
     first: str
     width: str
-    totals: str
+    totals: list[str]
 
 
-def emit_strips(reduction: Reduction, row: Strips, otherwise: Callable[[], None]) -> None:
+def emit_strips(group: Group, row: Strips, otherwise: Callable[[], None]) -> None:
     """The totals of a row by strips where that pays; `otherwise` emits them as a whole."""
-    kernel, extent = reduction.kernel, reduction.source.shape[row.fast].constant
-    if reduction.warnings.checked or not 1 <= operations(reduction) <= _QUICK or _are_few(reduction):
+    kernel, first = group[0].kernel, group[0]
+    extent, work = first.source.shape[row.fast].constant, max(map(operations, group))
+    if any(x.warnings.checked for x in group) or not 1 <= work <= _QUICK or _are_few(first):
         otherwise()
         return
     sizes = [size for size in _SIZES if extent is None or extent >= size]
     for size in sizes if extent is None else sizes[:1]:
-        bytes_ = f"(double){row.width} * {reduction.elements_each} * {reduction.dtype.itemsize}"
+        itemsize = max(x.dtype.itemsize for x in group)
+        bytes_ = f"(double){row.width} * {first.elements_each} * {itemsize}"
         near = f"({row.width} <= {_SHORT} || {bytes_} <= {_NEAR_BYTES})"
         with kernel.block(f"if ({row.width} >= {size} && {near})"):
-            _emit_cut(reduction, row, size)
+            _emit_cut(group, row, size)
         kernel.line("else")
     with kernel.block():
         otherwise()
@@ -61,17 +63,20 @@ def _are_few(reduction: Reduction) -> bool:
     return prod(_FEW if extent is None else extent for extent in extents) < _FEW
 
 
-def _emit_cut(reduction: Reduction, row: Strips, size: int) -> None:
-    kernel, claim = reduction.kernel, reduction.kernel.names.claim
-    at, strip, few = claim("at"), claim("strip"), claim("few")
+def _emit_cut(group: Group, row: Strips, size: int) -> None:
+    kernel, claim, first = group[0].kernel, group[0].kernel.names.claim, group[0]
+    at, strip, few = claim("at"), claim("strip"), [claim("few") for _ in group]
     with kernel.block(f"for (int64_t {at} = 0; {at} < {row.width}; {at} += {size})"):
         kernel.line(f"const int64_t {strip} = {at} + {size} <= {row.width} ? {at} : {row.width} - {size};")
-        kernel.line(f"{reduction.type} {few}[{size}];")
-        with reduction.over(size) as number:
-            kernel.line(f"{few}[{number}] = {reduction.identity};")
-        with reduction.loops(reduction.reduced), reduction.over(size) as number:
-            kernel.line(f"const int64_t {reduction.name(row.fast)} = {row.first} + {strip} + {number};")
-            total = f"{few}[{number}]"
-            kernel.line(f"{total} = {reduction.combine(total, reduction.element())};")
-        with reduction.over(size) as number:
-            kernel.line(f"{row.totals}[{strip} + {number}] = {few}[{number}];")
+        for reduction, totals in zip(group, few, strict=True):
+            kernel.line(f"{reduction.type} {totals}[{size}];")
+            with reduction.over(size) as number:
+                kernel.line(f"{totals}[{number}] = {reduction.identity};")
+        with first.loops(first.reduced), first.over(size) as number:
+            kernel.line(f"const int64_t {first.name(row.fast)} = {row.first} + {strip} + {number};")
+            for reduction, totals in zip(group, few, strict=True):
+                total = f"{totals}[{number}]"
+                kernel.line(f"{total} = {reduction.combine(total, reduction.element())};")
+        for totals, whole in zip(few, row.totals, strict=True):
+            with first.over(size) as number:
+                kernel.line(f"{whole}[{strip} + {number}] = {totals}[{number}];")

@@ -2,7 +2,8 @@
 
 in:   a `Reduce` over a view, or over elements that are computed where they are needed
 out:  loops along the elements of a result (`reduction_lanes.py`, `reduction_positions.py`) or across them
-      (`reduction_rows.py`), whichever way they are neighbours in memory; on threads where the schedule says so
+      (`reduction_rows.py`), whichever way they are neighbours in memory; on threads where the schedule says so;
+      several joined ones in the same loops, where these are the same for all
 
 Threads change no bits: they take whole results, or pieces whose size follows from the number of elements, joined in the
 order in which one thread would have joined them.
@@ -11,7 +12,8 @@ order in which one thread would have joined them.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 
 from weft.analysis.cost import pays_wide
@@ -20,22 +22,24 @@ from weft.codegen.fp_flags import report
 from weft.codegen.kernel import Kernel, bare
 from weft.codegen.outlining import WIDE, emit_outlined, outline
 from weft.codegen.reduction_lanes import (
+    Group,
     block_length,
     counts_flags,
     emit_few,
     emit_joined,
-    emit_total,
+    emit_totals,
     few_elements,
-    is_tree,
-)
+)  # fmt: skip
 from weft.codegen.reduction_positions import emit_position
-from weft.codegen.reduction_replays import declare_raised, inspect, measured, pin
+from weft.codegen.reduction_replays import all_measured, declare_raised, inspect, pin
 from weft.codegen.reduction_rows import emit_row, row_length
 from weft.codegen.reduction_source import emit_versions, fast_axis, reduced_elements
 from weft.codegen.reduction_state import POSITIONS, Reduction
 from weft.codegen.reduction_warnings import plan_warnings
-from weft.ir.exprs import Const
-from weft.ir.nodes import Reduce, Schedule
+from weft.ir.exprs import Const, Value, index
+from weft.ir.nodes import Elements, Reduce, Schedule
+from weft.ir.ops import combines_freely
+from weft.ir.substitution import Substitution
 
 _PIECES = 64  # of a result that several threads compute, at most
 _LEAST = 8192  # elements in one of them
@@ -44,27 +48,66 @@ _FLAGS_PER_POINT = 16  # truth values that are counted in the time another eleme
 _IDENTITIES = {"add": 0, "multiply": 1, "logical_and": 1, "logical_or": 0}
 
 
-def emit_reduce(kernel: Kernel, node: Reduce) -> None:
-    """Combine the input over some of its axes."""
-    kernel.writer.comment(node.span)
-    with kernel.block():
-        source = reduced_elements(kernel, node)
-        output = kernel.container(node.output.container).dtype
-        dtype = source.expr.type.dtype if node.op in POSITIONS else output
-        parallel = node.schedule is Schedule.PARALLEL and not kernel.parallel
-        warnings = plan_warnings(kernel, node, source, dtype, alone=parallel)
-        reduction = Reduction(kernel, node, source, dtype, warnings)
-        for name in warnings.declared.values():
-            kernel.line(f"int32_t {kernel.declare(name, 'int32_t')} = 0;")
-        reduction.single_axes()
-        if node.initial is None or _is_identity(node):
-            _emit_filled(reduction, parallel=parallel)
+def emit_reductions(kernel: Kernel, nodes: Sequence[Reduce]) -> None:
+    """Combine inputs over some of their axes: a reduction, and those joined to it."""
+    groups: list[list[Reduction]] = []
+    for reduction in [_planned(kernel, node) for node in nodes]:
+        group = next((group for group in groups if _go_together(group[0], reduction)), None)
+        if group is None:
+            groups.append([reduction])
         else:
-            _emit_empty(reduction, emit_expr(kernel, node.initial))
+            group.append(replace(reduction, source=_at(reduction.source, group[0].source.params)))
+    for group in groups:
+        _emit_group(group)
+
+
+def _planned(kernel: Kernel, node: Reduce) -> Reduction:
+    source = reduced_elements(kernel, node)
+    output = kernel.container(node.output.container).dtype
+    dtype = source.expr.type.dtype if node.op in POSITIONS else output
+    warnings = plan_warnings(kernel, node, source, dtype, alone=_is_parallel(kernel, node))
+    return Reduction(kernel, node, source, dtype, warnings)
+
+
+def _is_parallel(kernel: Kernel, node: Reduce) -> bool:
+    return node.schedule is Schedule.PARALLEL and not kernel.parallel
+
+
+def _go_together(first: Reduction, other: Reduction) -> bool:
+    """Whether the same loops can do two reductions that are joined."""
+    for x in (first, other):
+        if x.warnings.checked or x.warnings.audited or not x.reduced or not combines_freely(x.node.op, x.dtype):
+            return False
+    fast = {fast_axis(x.kernel, x.source, x.node.axes) for x in (first, other)}
+    return len(fast) == 1 and first.source.shape == other.source.shape and first.node.schedule is other.node.schedule
+
+
+def _at(source: Elements, params: tuple[Value, ...]) -> Elements:
+    """The elements with other parameters."""
+    chosen = Substitution(dict(zip(source.params, map(index, params), strict=True)))
+    body = tuple(chosen.tasklet(tasklet) for tasklet in source.body)
+    return replace(source, params=params, body=body, expr=chosen.expr(source.expr))
+
+
+def _emit_group(group: Group) -> None:
+    kernel = group[0].kernel
+    parallel = _is_parallel(kernel, group[0].node)
+    for reduction in group:
+        kernel.writer.comment(reduction.node.span)
+    with kernel.block():
+        for reduction in group:
+            for name in reduction.warnings.declared.values():
+                kernel.line(f"int32_t {kernel.declare(name, 'int32_t')} = 0;")
+        group[0].single_axes()
+        if all(x.node.initial is None or _is_identity(x.node) for x in group):
+            _emit_filled(group, parallel=parallel)
+        else:
+            _emit_empty(group)
             with kernel.block("else"):
-                _emit_filled(reduction, parallel=parallel)
-        for site, name in warnings.declared.items():
-            report(kernel, name, site)
+                _emit_filled(group, parallel=parallel)
+        for reduction in group:
+            for site, name in reduction.warnings.declared.items():
+                report(kernel, name, site)
 
 
 def _is_identity(node: Reduce) -> bool:
@@ -79,53 +122,68 @@ def _same(value: complex, number: int) -> bool:
     return value == number and all(math.copysign(1.0, part) > 0 for part in parts)
 
 
-def _emit_empty(reduction: Reduction, initial: str) -> None:
-    kernel = reduction.kernel
-    empty = " || ".join(f"{reduction.extent(axis)} == 0" for axis in reduction.reduced) or "0"
-    with kernel.block(f"if ({empty})"), reduction.loops(reduction.kept):
-        kernel.line(f"{reduction.output()} = {bare(initial)};")
+def _emit_empty(group: Group) -> None:
+    kernel, first = group[0].kernel, group[0]
+    initials = [(x, emit_expr(kernel, x.node.initial)) for x in group if x.node.initial is not None]
+    empty = " || ".join(f"{first.extent(axis)} == 0" for axis in first.reduced) or "0"
+    with kernel.block(f"if ({empty})"), first.loops(first.kept):
+        for reduction, initial in initials:
+            kernel.line(f"{reduction.output()} = {bare(initial)};")
 
 
-def _emit_filled(reduction: Reduction, *, parallel: bool) -> None:
-    source = reduction.source
-    fast = fast_axis(reduction.kernel, source, reduction.node.axes) if source.rank else -1
-    if fast in reduction.kept:
-        _emit_across(reduction, fast, parallel=parallel)
+def _emit_filled(group: Group, *, parallel: bool) -> None:
+    first = group[0]
+    fast = fast_axis(first.kernel, first.source, first.node.axes) if first.source.rank else -1
+    if fast in first.kept:
+        _emit_across(group, fast, parallel=parallel)
         return
-    axes = reduction.reduced
-    if fast in axes and reduction.node.op not in POSITIONS:
+    axes = first.reduced
+    if fast in axes and first.node.op not in POSITIONS:
         axes = [axis for axis in axes if axis != fast] + [fast]
-    if not parallel or not axes or (not reduction.kept and not _may_be_cut(reduction, axes)):
-        _emit_versions(reduction, axes, lambda: _emit_along(reduction, axes))
-    elif reduction.kept:
-        emit = partial(_emit_versions, reduction, axes, lambda: _emit_along(reduction, axes, ("begin", "end")))
-        _emit_threads(reduction, reduction.extent(reduction.kept[0]), emit)
+    if not parallel or not axes or (not first.kept and not _may_be_cut(group, axes)):
+        _emit_versions(group, axes, lambda: _emit_along(group, axes))
+    elif first.kept:
+        emit = partial(_emit_versions, group, axes, lambda: _emit_along(group, axes, ("begin", "end")))
+        _emit_threads(group, first.extent(first.kept[0]), emit)
     else:
-        _emit_single(reduction, axes)
+        _emit_single(group, axes)
 
 
-def _emit_versions(reduction: Reduction, axes: list[int], emit: Callable[[], None]) -> None:
-    emit_versions(reduction.kernel, reduction.source, axes[-1] if axes else -1, emit)
+def _emit_versions(group: Group, axes: list[int], emit: Callable[[], None]) -> None:
+    emit_versions(group[0].kernel, [x.source for x in group], axes[-1] if axes else -1, emit)
 
 
-def _emit_along(reduction: Reduction, axes: list[int], span: tuple[str, str] | None = None) -> None:
+def _emit_along(group: Group, axes: list[int], span: tuple[str, str] | None = None) -> None:
     """One result after the other; `span` replaces the range of the first axis that is kept."""
-    kernel = reduction.kernel
-    with reduction.loops(reduction.kept, span):
-        declare_raised(reduction)
-        with measured(reduction):
-            is_position = reduction.node.op in POSITIONS
-            total = emit_position(reduction) if is_position else emit_total(reduction, axes)
-            pin(reduction, total)
+    first = group[0]
+    with first.loops(first.kept, span):
+        for reduction in group:
+            declare_raised(reduction)
+        with all_measured(group):
+            is_position = first.node.op in POSITIONS
+            totals = [emit_position(first)] if is_position else emit_totals(group, axes)
+            _pin(group, totals)
+        _emit_results(group, totals)
+
+
+def _pin(group: Group, totals: Sequence[str]) -> None:
+    for reduction, total in zip(group, totals, strict=True):
+        pin(reduction, total)
+
+
+def _emit_results(group: Group, totals: Sequence[str]) -> None:
+    """Write the results; all are looked into before: the elements may be what one of them overwrites."""
+    for reduction, total in zip(group, totals, strict=True):
         inspect(reduction, total)
-        kernel.line(f"{reduction.output()} = {total};")
+    for reduction, total in zip(group, totals, strict=True):
+        reduction.kernel.line(f"{reduction.output()} = {total};")
 
 
-def _emit_across(reduction: Reduction, fast: int, *, parallel: bool) -> None:
+def _emit_across(group: Group, fast: int, *, parallel: bool) -> None:
     """One row of results after the other."""
-    kernel = reduction.kernel
+    kernel, reduction = group[0].kernel, group[0]
     outer, number = [axis for axis in reduction.kept if axis != fast], kernel.names.claim("number")
-    length, extent = str(row_length(reduction)), reduction.extent(fast)
+    length, extent = str(row_length(group)), reduction.extent(fast)
     if parallel and not outer:
         length = kernel.bind(f"{kernel.support.machine('row')}({extent}, {length})", "int64_t", "length")
     rows = f"({extent} + {length} - 1) / {length}"
@@ -136,13 +194,13 @@ def _emit_across(reduction: Reduction, fast: int, *, parallel: bool) -> None:
 
         def loops() -> None:
             with reduction.loops(outer, (begin, end)), kernel.block(head):
-                emit_row(reduction, fast, number, length)
+                emit_row(group, fast, number, length)
 
-        _emit_versions(reduction, [fast], loops)
+        _emit_versions(group, [fast], loops)
 
     count = reduction.extent(outer[0]) if outer else rows
     if parallel:
-        _emit_threads(reduction, count, lambda: emit("begin", "end"))
+        _emit_threads(group, count, lambda: emit("begin", "end"))
     else:
         emit("0", count)
 
@@ -150,59 +208,59 @@ def _emit_across(reduction: Reduction, fast: int, *, parallel: bool) -> None:
 # ---- threads --------------------------------------------------------------------------------------------------------
 
 
-def _emit_threads(
-    reduction: Reduction, count: str, emit: Callable[[], None], grain: str = "", raised: str = ""
-) -> None:
-    kernel, names = reduction.kernel, [*reduction.warnings.declared.values(), *([raised] if raised else [])]
-    body = outline(kernel, names, emit, WIDE if pays_wide([reduction.node]) else "")
+def _emit_threads(group: Group, count: str, emit: Callable[[], None], grain: str = "", *, raised: bool = False) -> None:
+    kernel = group[0].kernel
+    names = [name for x in group for name in x.warnings.declared.values()]
+    names += [x.warnings.raised for x in group if raised and x.warnings.raised]
+    body = outline(kernel, names, emit, WIDE if pays_wide([x.node for x in group]) else "")
     number = kernel.bind(count, "int64_t", "count")
-    points = f"{reduction.points} / {_FLAGS_PER_POINT}" if counts_flags(reduction) else reduction.points
+    points = f"{group[0].points} / {_FLAGS_PER_POINT}" if all(map(counts_flags, group)) else group[0].points
     emit_outlined(kernel, body, number, kernel.bind(points, "double", "points"), grain)
     for name in names:
         kernel.line(f"{name} |= env.{name};")
 
 
-def _may_be_cut(reduction: Reduction, axes: list[int]) -> bool:
-    """Whether a single result may be computed in pieces: not where that changes it, stops early, or is always short."""
-    if few_elements(reduction, axes) and reduction.source.shape[axes[0]].constant is not None:
+def _may_be_cut(group: Group, axes: list[int]) -> bool:
+    """Whether single results may be computed in pieces: not where that changes them, stops early, or is ever short."""
+    if few_elements(group, axes) and group[0].source.shape[axes[0]].constant is not None:
         return False
-    if is_tree(reduction):
-        return True
-    minimum = reduction.node.op in ("minimum", "maximum")
-    exact = reduction.dtype.kind in "biu" and reduction.node.op in ("add", "multiply")
-    return exact or (minimum and reduction.dtype.kind != "c")
+    return all(combines_freely(x.node.op, x.dtype) for x in group)
 
 
-def _emit_single(reduction: Reduction, axes: list[int]) -> None:
-    """A single result, from few elements on this thread, from more in pieces."""
-    kernel, few = reduction.kernel, few_elements(reduction, axes)
-    declare_raised(reduction)
+def _emit_single(group: Group, axes: list[int]) -> None:
+    """Single results, from few elements on this thread, from more in pieces."""
+    kernel, few = group[0].kernel, few_elements(group, axes)
+    for reduction in group:
+        declare_raised(reduction)
     if few:
-        total = kernel.declare(kernel.names.claim("total"), reduction.type)
-        kernel.line(f"{reduction.type} {total} = {reduction.identity};")
+        totals = [kernel.declare(kernel.names.claim("total"), reduction.type) for reduction in group]
+        for reduction, total in zip(group, totals, strict=True):
+            kernel.line(f"{reduction.type} {total} = {reduction.identity};")
 
         def emit() -> None:
-            with measured(reduction):
-                emit_few(reduction, axes[0], total)
-                pin(reduction, total)
+            with all_measured(group):
+                emit_few(group, axes[0], totals)
+                _pin(group, totals)
 
         with kernel.block(f"if ({few})"):
-            _emit_versions(reduction, axes, emit)
+            _emit_versions(group, axes, emit)
         with kernel.block("else"):
-            kernel.line(f"{total} = {_emit_pieces(reduction, axes)};")
+            found = _emit_pieces(group, axes)
+            for total, name in zip(totals, found, strict=True):
+                kernel.line(f"{total} = {name};")
     else:
-        total = _emit_pieces(reduction, axes)
-    inspect(reduction, total)
-    kernel.line(f"{reduction.output()} = {total};")
+        totals = _emit_pieces(group, axes)
+    _emit_results(group, totals)
 
 
-def _emit_pieces(reduction: Reduction, axes: list[int]) -> str:
-    """The total from pieces of the first axis: of 2**k leaves of the tree, so the tree stays as it is."""
-    kernel, claim = reduction.kernel, reduction.kernel.names.claim
-    parts, number, first, last = claim("parts"), claim("number"), claim("first"), claim("last")
-    extent, alone = reduction.extent(axes[0]), len(axes) == 1
-    leaf, least = (block_length(reduction), _LEAST) if alone else (1, 1)
-    kernel.line(f"{reduction.type} {kernel.declare(parts, f'{reduction.type} *')}[{_PIECES}];")
+def _emit_pieces(group: Group, axes: list[int]) -> list[str]:
+    """The totals from pieces of the first axis: of 2**k leaves of the tree, so the tree stays as it is."""
+    kernel, claim = group[0].kernel, group[0].kernel.names.claim
+    parts, number, first, last = [claim("parts") for _ in group], claim("number"), claim("first"), claim("last")
+    extent, alone = group[0].extent(axes[0]), len(axes) == 1
+    leaf, least = (block_length(group), _LEAST) if alone else (1, 1)
+    for reduction, part in zip(group, parts, strict=True):
+        kernel.line(f"{reduction.type} {kernel.declare(part, f'{reduction.type} *')}[{_PIECES}];")
     piece = kernel.bind(f"{kernel.support.machine('piece')}({extent}, {leaf}, {least})", "int64_t", "piece")
     count = kernel.bind(f"({extent} + {piece} - 1) / {piece}", "int64_t", "pieces")
 
@@ -210,13 +268,14 @@ def _emit_pieces(reduction: Reduction, axes: list[int]) -> str:
         with kernel.block(f"for (int64_t {number} = begin; {number} < end; ++{number})"):
             kernel.line(f"const int64_t {first} = {number} * {piece};")
             kernel.line(f"const int64_t {last} = {extent} - {first} > {piece} ? {first} + {piece} : {extent};")
-            _emit_versions(reduction, axes, piece_of)
+            _emit_versions(group, axes, piece_of)
 
     def piece_of() -> None:
-        with measured(reduction):
-            total = emit_total(reduction, axes, (first, last))
-            pin(reduction, total)
-        kernel.line(f"{parts}[{number}] = {total};")
+        with all_measured(group):
+            totals = emit_totals(group, axes, (first, last))
+            _pin(group, totals)
+        for part, total in zip(parts, totals, strict=True):
+            kernel.line(f"{part}[{number}] = {total};")
 
-    _emit_threads(reduction, count, emit, "1", reduction.warnings.raised)
-    return emit_joined(reduction, parts, count)
+    _emit_threads(group, count, emit, "1", raised=True)
+    return [emit_joined(reduction, part, count) for reduction, part in zip(group, parts, strict=True)]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
+from itertools import islice
 from typing import assert_never
 
 from weft.analysis.lifetimes import end, head
@@ -18,7 +20,7 @@ from weft.codegen.kernel import Kernel, Scope, bare
 from weft.codegen.nests import emit_elementwise, emit_map
 from weft.codegen.numpy_calls import emit_numpy_call
 from weft.codegen.products import emit_matmul, emit_sweep
-from weft.codegen.reductions import emit_reduce
+from weft.codegen.reductions import emit_reductions
 from weft.codegen.references import assign_targets, declare_carries, declare_targets, leave_to_loop, release_scope
 from weft.codegen.releases import emit_releases, plan_releases
 from weft.codegen.scans import emit_scan
@@ -65,17 +67,17 @@ def emit_region(kernel: Kernel, region: Region, scope: Scope) -> None:
         if place in joint:
             emit_sweep(kernel, *joint[place])
         elif place - 1 not in joint:
-            _emit_node(kernel, node)
+            _emit_node(kernel, node, islice(region.nodes, place + 1, None))
         emit_releases(kernel, end(place))
     if not region.nodes or not isinstance(region.nodes[-1], Yield | Continue | Break | Return):
         release_scope(kernel)
     kernel.scopes.pop()
 
 
-def _emit_node(kernel: Kernel, node: Node) -> None:
+def _emit_node(kernel: Kernel, node: Node, following: Iterable[Node]) -> None:
     match node:
         case Map() | Elementwise() | Reduce() | Scan() | MatMul() | Tasklet():
-            _emit_computation(kernel, node)
+            _emit_computation(kernel, node, following)
         case Loop() | While() | Branch():
             _emit_control(kernel, node)
         case Yield(values=values):
@@ -107,20 +109,34 @@ def _emit_control(kernel: Kernel, node: Loop | While | Branch) -> None:
             _emit_branch(kernel, node)
 
 
-def _emit_computation(kernel: Kernel, node: Map | Elementwise | Reduce | Scan | MatMul | Tasklet) -> None:
+def _emit_computation(
+    kernel: Kernel, node: Map | Elementwise | Reduce | Scan | MatMul | Tasklet, following: Iterable[Node]
+) -> None:
     match node:
         case Map():
             emit_map(kernel, node)
         case Elementwise():
             emit_elementwise(kernel, node)
         case Reduce():
-            emit_reduce(kernel, node)
+            _emit_reduce(kernel, node, following)
         case Scan():
             emit_scan(kernel, node)
         case MatMul():
             emit_matmul(kernel, node)
         case Tasklet():
             emit_tasklet(kernel, node)
+
+
+def _emit_reduce(kernel: Kernel, node: Reduce, following: Iterable[Node]) -> None:
+    """A reduction with those joined to it, which need nothing more where they stand."""
+    if node.joined:
+        return
+    together = [node]
+    for other in following:
+        if not isinstance(other, Reduce) or not other.joined:
+            break
+        together.append(other)
+    emit_reductions(kernel, together)
 
 
 def _emit_guard(kernel: Kernel, node: Guard) -> None:

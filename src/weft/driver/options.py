@@ -24,7 +24,8 @@ PASSES = (
     "inner-products", "inline-producers", "loop-reductions", "recurrences-outward", "sums-forward", "loop-to-map",
     "collapse-maps", "sums-outward", "pack-lines", "split-maps", "contractions", "read-pieces", "fuse-maps",
     "sweep-matrices", "join-collections", "dense-refs", "stride-1", "loops-inward", "in-place", "hoist-allocations",
-    "stack-arrays", "carried-in-place", "report-wishes", "flatten-maps", "strip-loops", "schedule-maps",
+    "stack-arrays", "carried-in-place", "report-wishes", "flatten-maps", "strip-loops",
+    "fuse-reductions", "schedule-maps",
 )  # fmt: skip
 
 

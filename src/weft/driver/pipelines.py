@@ -13,6 +13,7 @@ from weft.passes.dense_refs import DenseRefs
 from weft.passes.expand_elementwise import ExpandElementwise
 from weft.passes.flatten_maps import FlattenMaps
 from weft.passes.fuse_maps import FuseMaps
+from weft.passes.fuse_reductions import FuseReductions
 from weft.passes.gather_guards import GatherGuards
 from weft.passes.hoist_allocs import HoistAllocs
 from weft.passes.hoist_guards import HoistGuards
@@ -76,6 +77,7 @@ def _cpu_passes() -> tuple[Pass, ...]:
         InterchangeMaps(),
         LoopsInward(),  # the innermost parameter of each map is known now
         LoopReductions(),  # of what is now a loop at a point
+        FuseReductions(marked=False),  # before their results share memory
         InPlace(),  # before memory is shared, which makes two of one life
         HoistAllocs(),
         StackArrays(),
@@ -84,6 +86,7 @@ def _cpu_passes() -> tuple[Pass, ...]:
         ReportWishes(),
         FlattenMaps(),
         StripLoops(),  # of maps as flat as they get
+        FuseReductions(),  # nothing may come between them any more
         ScheduleMaps(),
     )
 

@@ -1,9 +1,8 @@
 """The graph: containers, views, and the nodes of a region. `docs/ir.md` states the meaning of every node.
 
 Three rules: containers are separate from computation; every movement of data is explicit; control flow exists only
-where the data does not already give the order. Everything is immutable. Containers are named by strings and looked up
-in `Program.containers`. Nodes carry a stable `id` that is not compared: facts, explanations and profiles are keyed by
-it.
+where the data does not already give the order. Everything is immutable. Containers are named by strings, looked up in
+`Program.containers`. Nodes carry a stable `id` that is not compared: facts, explanations, profiles are keyed by it.
 """
 
 from __future__ import annotations
@@ -244,10 +243,9 @@ class Elements:
 class Reduce:
     """Combine `input` over `axes` into `output`: its rank less the axes (or 1-long axes there if `keepdims`).
 
-    `op` is add, multiply, minimum, maximum, logical_and, logical_or, argmin or argmax (first position; NaN wins as in
-    NumPy). The element type of the output is that of the reduction (the input is cast first). `initial` is what an
-    empty reduction gives; None means the caller has guarded that it is not empty. Sums may be evaluated in any fixed
-    order within the error bound of pairwise summation; a `schedule` does not change it.
+    `op` is add, multiply, minimum, maximum, logical_and, logical_or, argmin or argmax (first position; NaN wins). The
+    element type of the output is that of the reduction (the input is cast first). `initial` is what an empty one gives;
+    None means a guard excludes that. Sums take any fixed order within the bound of pairwise ones, for any `schedule`.
     """
 
     op: str
@@ -257,6 +255,7 @@ class Reduce:
     initial: Expr | None
     schedule: Schedule = Schedule.SEQUENTIAL
     warn: int = -1  # of the combination itself
+    joined: bool = False  # in one sweep with the one right before it: same extents and axes, neither needs the other
     id: int = field(default=0, compare=False)
     span: Span | None = field(default=None, compare=False, repr=False)
 

@@ -144,3 +144,10 @@ def narrows(source: DType, result: DType) -> bool:
     """A cast to single precision, which may overflow."""
     single = (DType.FLOAT32, DType.COMPLEX64)
     return source.kind in "fc" and result in single and source not in single
+
+
+def combines_freely(name: str, dtype: DType) -> bool:
+    """Whether a reduction combines all elements in any fixed order: it does not stop at one that decides."""
+    if name == "add":
+        return True
+    return dtype.kind in "biu" if name == "multiply" else name in ("minimum", "maximum") and dtype.kind != "c"

@@ -173,7 +173,7 @@ def _elementwise(source: Source) -> Elementwise:
 
 
 def _reduce(source: Source) -> Reduce:
-    number = source.next_id()
+    number, joined = source.next_id(), source.accept("joined")
     operation, output = _target_of(source)
     operand = _elements(source) if source.accept("elements", "at") else parse_view(source)
     source.expect("axes")
@@ -182,7 +182,7 @@ def _reduce(source: Source) -> Reduce:
     schedule = _schedule(source, "\n")
     return Reduce(
         op=operation, output=output, input=operand, axes=axes, initial=initial,
-        schedule=schedule, warn=_warn(source), id=number,
+        schedule=schedule, warn=_warn(source), joined=joined, id=number,
     )  # fmt: skip
 
 

@@ -381,7 +381,7 @@ class _Printer(_ExprPrinter):
         return self._target(result.target) + order
 
     def _reduce(self, node: Reduce, pad: str) -> list[str]:
-        head = f"{pad}reduce {node.op} {self.view(node.output)} ="
+        head = f"{pad}reduce{' joined' if node.joined else ''} {node.op} {self.view(node.output)} ="
         *lines, last = [self.view(node.input)] if isinstance(node.input, View) else self._elements(node.input, pad)
         tail = f"axes ({', '.join(str(axis) for axis in node.axes)})"
         tail += (f" initial {self.expr(node.initial)}" if node.initial else "") + _schedule(node.schedule)

@@ -80,9 +80,11 @@ def _check_region(region: Region, scope: Scope, place: _Place) -> None:
         if isinstance(node, Yield | Continue | Break | Return):
             scope.node = node
             scope.fail("nodes follow the end of a region")
-    for node in region.nodes:
+    for before, node in zip((None, *region.nodes), region.nodes, strict=False):
         scope.node = node
         _check_node(node, scope, place)
+        if isinstance(node, Reduce) and node.joined:
+            scope.require(_like(node, before), "a reduction is joined to nothing like it")
     scope.node = region.nodes[-1] if region.nodes else None
     match place.kind:
         case "program":
@@ -289,6 +291,11 @@ def _check_reduce(node: Reduce, scope: Scope) -> None:
         scope.require(output.dtype is DType.INT64, f"the output of {node.op} is {output.dtype.text}, not i8")
     if node.initial is not None:
         _check_write(node.initial, output.name, output.dtype, scope)
+
+
+def _like(node: Reduce, before: Node | None) -> bool:
+    """Whether two nodes are reductions of the same extents, along the same axes."""
+    return isinstance(before, Reduce) and before.input.shape == node.input.shape and before.axes == node.axes
 
 
 def _check_matmul(node: MatMul, scope: Scope) -> None:

@@ -37,10 +37,14 @@ def _numpy_int(count: Index) -> Scalar:
 def _mean(
     build: Builder, array: Array, axes: tuple[int, ...], dtype: DType | None, *, keepdims: bool
 ) -> Array | Scalar:
-    """The sum over the count: divided as NumPy's types say, then back in the type of the sum."""
-    count = _count(build, array, axes)
+    """The sum over the count: divided as NumPy's types say, then back in the type of the sum.
+
+    The count is looked at after the sum, which gives no warning if it is empty: where a mask chooses the elements, it
+    is a sum over the same mask, and nothing stands between the two.
+    """
     target = dtype or (DType.FLOAT64 if array.dtype.kind in "biu" else array.dtype)
     total = scalar_or_array(build, reduce_array(build, "add", array, axes, target, keepdims=keepdims))
+    count = _count(build, array, axes)
     return convert_data(build, ufunc(build, "divide", total, _numpy_int(count)), target)
 
 
