@@ -21,8 +21,8 @@ PASSES = (
     "simplify", "structure-continues", "bounded-counts", "unify-carries", "hoist-guards", "gather-guards",
     "inner-products", "inline-producers", "loop-reductions", "recurrences-outward", "sums-forward", "loop-to-map",
     "collapse-maps", "sums-outward", "pack-lines", "split-maps", "contractions", "read-pieces", "fuse-maps",
-    "dense-refs", "stride-1", "loops-inward", "in-place", "hoist-allocations", "stack-arrays", "carried-in-place",
-    "report-wishes", "flatten-maps", "strip-loops", "schedule-maps",
+    "dense-refs", "stride-1", "loops-inward", "in-place", "private-arrays", "hoist-allocations", "stack-arrays",
+    "carried-in-place", "report-wishes", "flatten-maps", "strip-loops", "schedule-maps",
 )  # fmt: skip
 
 

@@ -24,6 +24,7 @@ from weft.passes.loop_reductions import LoopReductions
 from weft.passes.loop_to_map import LoopToMap
 from weft.passes.loops_inward import LoopsInward
 from weft.passes.pack_lines import PackLines
+from weft.passes.private_arrays import PrivateArrays
 from weft.passes.read_pieces import ReadPieces
 from weft.passes.recurrences_outward import RecurrencesOutward
 from weft.passes.report_wishes import ReportWishes
@@ -73,6 +74,7 @@ def _cpu_passes() -> tuple[Pass, ...]:
         LoopsInward(),  # the innermost parameter of each map is known now
         LoopReductions(),  # of what is now a loop at a point
         InPlace(),  # before memory is shared, which makes two of one life
+        PrivateArrays(),  # before allocations leave loops, whose turns depend on each other then
         HoistAllocs(),
         StackArrays(),
         Simplify(),
