@@ -75,7 +75,7 @@ class _Estimate:
             case Scan(input=source):
                 return self.product(list(source.shape), ["1.0"])
             case MatMul(output=output, lhs=lhs):
-                self.products += self.product([*output.shape[-2:], lhs.shape[-1]], ["1.0"])
+                self.products.extend(self.product([*output.shape[-2:], lhs.shape[-1]], ["1.0"]))
                 return self.product([*output.shape, lhs.shape[-1]], ["0.5"])
             case _:
                 return []

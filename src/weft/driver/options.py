@@ -19,10 +19,10 @@ DEVICES = ("cpu",)
 # The passes that can be left out, one by one; here too so that a wrong name is told without loading the compiler.
 PASSES = (
     "simplify", "structure-continues", "bounded-counts", "unify-carries", "hoist-guards", "gather-guards",
-    "inner-products", "inline-producers", "loop-reductions", "recurrences-outward", "sums-forward", "loop-to-map",
-    "collapse-maps", "sums-outward", "pack-lines", "split-maps", "contractions", "read-pieces", "fuse-maps",
-    "dense-refs", "stride-1", "loops-inward", "in-place", "private-arrays", "hoist-allocations", "stack-arrays",
-    "carried-in-place", "report-wishes", "flatten-maps", "strip-loops", "schedule-maps",
+    "guards-ahead", "inner-products", "inline-producers", "loop-reductions", "recurrences-outward", "sums-forward",
+    "loop-to-map", "collapse-maps", "sums-outward", "pack-lines", "split-maps", "contractions", "read-pieces",
+    "fuse-maps", "dense-refs", "stride-1", "loops-inward", "in-place", "private-arrays", "hoist-allocations",
+    "stack-arrays", "carried-in-place", "report-wishes", "flatten-maps", "strip-loops", "schedule-maps",
 )  # fmt: skip
 
 

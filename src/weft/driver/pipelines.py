@@ -14,6 +14,7 @@ from weft.passes.expand_elementwise import ExpandElementwise
 from weft.passes.flatten_maps import FlattenMaps
 from weft.passes.fuse_maps import FuseMaps
 from weft.passes.gather_guards import GatherGuards
+from weft.passes.guards_ahead import GuardsAhead
 from weft.passes.hoist_allocs import HoistAllocs
 from weft.passes.hoist_guards import HoistGuards
 from weft.passes.in_place import InPlace
@@ -52,6 +53,7 @@ def _cpu_passes() -> tuple[Pass, ...]:
         UnifyCarries(),
         HoistGuards(),
         GatherGuards(),
+        GuardsAhead(),  # of those that are left
         InnerProducts(),  # before producers are looked at: of a sum they need not be stored
         ExpandElementwise(),
         InlineProducers(),  # before loops are judged: memory allocated in an iteration is in their way

@@ -395,14 +395,14 @@ class Clip:
 
 
 def _clips(body: Region, clipped: Index | None = None) -> dict[Value, Clip]:
-    """`max(x, 0)` and `min(x, n)` among the values of a loop: the first argument is what was asked for.
+    """`max(x, 0)` and `min(x, n)` among the values of a loop, and what is computed of them: the first argument counts.
 
     Of a slice that is known to be clipped, where the polynomial `clipped` is negative, they are the second.
     """
     found: dict[Value, Clip] = {}
     for node in all_nodes(body):
         for let in node.lets if isinstance(node, Tasklet) else ():
-            if isinstance(let.expr, Op) and let.expr.name in ("minimum", "maximum"):
+            if as_index(let.expr) is not None or (isinstance(let.expr, Op) and let.expr.name in ("minimum", "maximum")):
                 holds_if: list[Index] = []
                 plain = _asked_for(let.expr, found, holds_if, clipped)
                 if plain is not None:
