@@ -210,3 +210,19 @@ def test_the_same_bits_on_one_and_two_threads() -> None:
 def test_it_can_be_left_out() -> None:
     A = vector(60).reshape(12, 5)
     np.testing.assert_array_equal(weft.program(paths, without=("private-arrays",))(A), weft.program(paths)(A))
+
+
+def test_a_wish_comes_true() -> None:
+    def wished(A):
+        out = np.empty(A.shape[0])
+        for i in weft.prange(A.shape[0]):
+            path = np.zeros(A.shape[1] + 1)
+            for t in range(A.shape[1]):
+                path[t + 1] = path[t] * 0.5 + A[i, t]
+            out[i] = path.sum() - path[0]
+        return out
+
+    program = weft.program(wished)
+    outcome = run(program, [matrix(9, 4)])
+    assert not outcome.own_warnings
+    assert "stays a loop: each iteration allocates" not in str(program.explain())

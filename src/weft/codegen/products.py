@@ -12,6 +12,7 @@ from __future__ import annotations
 from contextlib import ExitStack
 from typing import Final
 
+from weft.analysis.cost import ALONE
 from weft.analysis.memory import Memory
 from weft.codegen.access import element, view_strides
 from weft.codegen.expressions import index_text
@@ -19,7 +20,6 @@ from weft.codegen.fp_flags import clear_flags, hardware_flags, raised_flags, rep
 from weft.codegen.kernel import Kernel
 from weft.codegen.outlining import emit_outlined, outline
 from weft.codegen.scalars import Operand
-from weft.codegen.work import ALONE
 from weft.ir.dtypes import DType
 from weft.ir.exprs import Index, const_index
 from weft.ir.nodes import MatMul, View

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from weft.analysis.cost import expression_weight, tasklet_weight
+from weft.analysis.cost import ALONE, expression_weight, tasklet_weight
 from weft.codegen.expressions import index_text
 from weft.codegen.kernel import Kernel
 from weft.ir.exprs import Index, Value, const_index, index
@@ -19,7 +19,6 @@ from weft.ir.nodes import Branch, Elements, Elementwise, Loop, Map, MatMul, Node
 
 _OPERATIONS_PER_UNIT: Final = 4  # of a vectorized loop
 _TRIPS: Final = 16  # of loops of which nothing is known
-ALONE: Final = 262144  # terms of a product up to which OpenBLAS uses no threads of its own
 
 
 def work_text(kernel: Kernel, node: Map) -> str:

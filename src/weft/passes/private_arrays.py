@@ -15,11 +15,12 @@ alone: their own maps are parallel. Of loops right inside of each other the turn
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
-from typing import ClassVar, Final
+from typing import ClassVar, Final, TypeVar
 
+from weft.analysis.cost import ALONE
 from weft.analysis.facts import Facts
 from weft.analysis.uses import container_uses
 from weft.ir.dtypes import NP_BOOL, PY_FLOAT, PY_INT
@@ -50,8 +51,11 @@ from weft.ir.substitution import Substitution, with_fresh_values
 from weft.ir.traverse import all_nodes, site_left_through, values_defined_in
 from weft.passes.base import Bench, Session, rewrite_nodes
 from weft.passes.loop_bodies import Count, counted, only_if, shapes_fixed, straight
+from weft.passes.loop_to_map import LoopToMap
 from weft.passes.open_sites import Around, OpenSite, allocate_outside, most_outside, open_site, writes_of
 from weft.passes.schedule_maps import why_in_order
+
+NodeT = TypeVar("NodeT", bound=Node)
 
 _PARTS: Final = 64
 _MOST_BYTES: Final = 262144  # of the temporaries of a turn: all parts together stay in the caches of the machine
@@ -150,8 +154,15 @@ class _Walk:
             self.bench.note(f"the loop over {nest.names} does not run in parts: {reason}", node, done=False)
             return None
         names = ", ".join(dict.fromkeys(container.name.partition(".")[0] for container in containers))
+        self.forget(node)
         self.bench.note(f"the loop over {nest.names} runs in parts, each with its own {names}", node, done=True)
         return rooms.build()
+
+    def forget(self, node: Loop | Map) -> None:
+        """What was said about loops that are parallel now, or inside of one, is no reason any more."""
+        spans = {inner.span for inner in all_nodes(Region((node,))) if isinstance(inner, Loop)}
+        records = self.bench.session.records
+        records[:] = [r for r in records if r.done or r.step != LoopToMap.name or r.span not in spans]
 
     def is_heap(self, node: Node) -> bool:
         return isinstance(node, Alloc) and self.bench.containers[node.container].storage is Storage.TRANSIENT
@@ -246,28 +257,28 @@ class _Rooming:
         self.shared: dict[str, _Room] = {}
         self.allocs: list[Alloc] = []
         self.bytes = 0
-        self.sizes: list[Index] = []
+        self.inside = frozenset((*nest.variables, *(v for node in nest.body for v in values_defined_in(node))))
 
     def obstacle(self) -> str:
         """What keeps a nest from running in parts; the arrays with room for all are made on the way."""
         bench, nest = self.bench, self.nest
         uses = container_uses(replace(bench.program, body=Region(nest.body)))
-        inside = (*nest.variables, *(v for node in nest.body for v in values_defined_in(node)))
-        around = Around(None, frozenset(inside))
         for container in self.containers:
             name = container.name.partition(".")[0]
             if uses[container.name].escapes:
                 return f"{name} is seen from outside of the iteration"
             if self.on_stack(container):
                 continue
-            largest = [most_outside(extent, (around,)) for extent in container.shape]
+            largest = [self.largest(extent) for extent in container.shape]
             known = [extent for extent in largest if extent is not None]
             if len(known) < len(largest):
                 return f"the size of {name} depends on the loop"
+            if not all(bench.legality.is_nonnegative(extent, self.facts) for extent in container.shape):
+                return f"the size of {name} may be negative"
             self.shared[container.name] = self.room(container, known)
         own = frozenset(container.name for container in self.containers)
         others = tuple(n for n in nest.body if not (isinstance(n, Alloc) and n.container in own))
-        if not shapes_fixed(_without_allocs(others, own), frozenset(inside), bench):
+        if not shapes_fixed(_without_allocs(others, own), self.inside, bench):
             return "the shape of an array depends on the loop"
         stacked = {name: replace(bench.containers[name], storage=Storage.STACK) for name in own}
         return why_in_order(Region(nest.body), {**bench.containers, **stacked}) or ""
@@ -296,7 +307,7 @@ class _Rooming:
 
     def build(self) -> list[Node]:
         """What stands for the nest."""
-        bench, node = self.bench, self.nest.node
+        bench, node = self.bench, _come_true(self.nest.node)
         lets = tuple(let for count in self.nest.counts for let in count.lets)
         trips = const_index(1)
         for count in self.nest.counts:
@@ -312,21 +323,29 @@ class _Rooming:
 
     def worth(self, turns: Index) -> Expr | None:
         """Enough turns, and temporaries that stay near; None where it is always worth it."""
-        bench, parallel = self.bench, any(_may_be_parallel(node) for node in all_nodes(Region(self.nest.body)))
+        parallel = any(_may_be_parallel(node) for node in all_nodes(Region(self.nest.body)))
         if not parallel and not self.shared:
             return None
         condition: Expr = op("greater_equal", (turns, const_index(_ENOUGH_TURNS if parallel else 2)), NP_BOOL)
-        size: Expr | None = None
-        for name in self.shared:
-            container = bench.containers[name]
-            bytes_: Expr = const(float(container.dtype.itemsize), PY_FLOAT)
-            for extent in self.shared[name].shape:
-                bytes_ = op("multiply", (bytes_, op("cast", (extent,), PY_FLOAT)), PY_FLOAT)
-            size = bytes_ if size is None else op("add", (size, bytes_), PY_FLOAT)
-        if size is None:
-            return condition
-        small = op("less_equal", (size, const(float(_MOST_BYTES), PY_FLOAT)), NP_BOOL)
-        return op("logical_and", (condition, small), NP_BOOL)
+        sizes = (_product(room.shape, room.container.dtype.itemsize) for room in self.shared.values())
+        limits = [_is_most(_sum(list(sizes)), _MOST_BYTES)] if self.shared else []
+        limits += [_is_most(_product(terms, 1), ALONE) for terms in self.products()]
+        for limit in limits:
+            condition = op("logical_and", (condition, limit), NP_BOOL)
+        return condition
+
+    def products(self) -> Iterator[list[Index]]:
+        """The extents of matrix products, as far as they are known in front: large ones are parallel themselves."""
+        for node in all_nodes(Region(self.nest.body)):
+            if isinstance(node, MatMul):
+                extents = [self.largest(x) for x in (*node.output.shape[-2:], node.lhs.shape[-1])]
+                known = [extent for extent in extents if extent is not None]
+                if len(known) == len(extents):
+                    yield known
+
+    def largest(self, extent: Index) -> Index | None:
+        """What an extent is at most in all turns."""
+        return most_outside(extent, (Around(None, self.inside),))
 
     def in_parts(self, turns: Index) -> list[Node]:
         """The map over parts of the turns."""
@@ -361,15 +380,16 @@ class _Rooming:
                 outer = replace(bench.value("turn", PY_INT), low=0)
                 lets.append(Let(outer, _floor(turn, count.trips)))
                 own, turn = turn - index(outer) * count.trips, index(outer)
-            bindings[variable] = replace(variable, id=bench.number())
-            lets.append(Let(bindings[variable], count.start + own * count.step))
+            fresh = replace(variable, id=bench.number())
+            bindings[variable] = fresh
+            lets.append(Let(fresh, count.start + own * count.step))
         head = Tasklet(lets=tuple(lets), id=bench.number(), span=self.nest.node.span)
         rooms = {name: replace(room, place=index(part)) for name, room in self.shared.items()}
         names = self.on_stack_instead()
-        body = _without_allocs(self.nest.body, frozenset(self.shared))
-        fresh = with_fresh_values(body, bench.number, bindings)
+        body = map(_come_true, _without_allocs(self.nest.body, frozenset(self.shared)))
         inside = _InRooms(containers=names, rooms=rooms)
-        return [head, *(_stacked(inside.node(node), frozenset(names.values())) for node in fresh)]
+        renamed = (inside.node(node) for node in with_fresh_values(body, bench.number, bindings))
+        return [head, *(_stacked(node, frozenset(names.values())) for node in renamed)]
 
     def on_stack_instead(self) -> dict[str, str]:
         """New names for what is allocated in a turn: arrays on the stack."""
@@ -381,6 +401,25 @@ class _Rooming:
                 self.bench.containers[name] = replace(container, name=name, storage=Storage.STACK)
                 found[container.name] = name
         return found
+
+
+def _product(extents: Sequence[Index], factor: int) -> Expr:
+    """A product as a float, which does not overflow."""
+    result: Expr = const(float(factor), PY_FLOAT)
+    for extent in extents:
+        result = op("multiply", (result, op("cast", (extent,), PY_FLOAT)), PY_FLOAT)
+    return result
+
+
+def _sum(parts: list[Expr]) -> Expr:
+    result = parts[0]
+    for part in parts[1:]:
+        result = op("add", (result, part), PY_FLOAT)
+    return result
+
+
+def _is_most(size: Expr, limit: int) -> Expr:
+    return op("less_equal", (size, const(float(limit), PY_FLOAT)), NP_BOOL)
 
 
 def _is_box(outer: Sequence[Value], loop: Loop) -> bool:
@@ -406,6 +445,17 @@ def _stacked(node: Node, names: frozenset[str]) -> Node:
         return (replace(inner, site=-1),) if isinstance(inner, Alloc) and inner.container in names else None
 
     return rewrite_nodes(Region((node,)), rule).nodes[0]
+
+
+def _come_true(node: NodeT) -> NodeT:
+    """A node whose loops are not wished parallel any more."""
+
+    def rule(inner: Node) -> tuple[Node, ...] | None:
+        return (replace(inner, wish=""),) if isinstance(inner, Loop) and inner.wish else None
+
+    (made,) = rewrite_nodes(Region((node,)), rule).nodes
+    assert isinstance(made, type(node))
+    return made
 
 
 def _may_be_parallel(node: Node) -> bool:
