@@ -2,7 +2,7 @@
 
 before:  site 1 {...}                                  after:   site 1 {...}
          for i in 0:n {                                         alloc t
-           k = idx[i]                                           reduce logical_and t[] = elements at (i) over [n] {
+           k = idx[i]                                           reduce minimum t[] = elements at (i) over [n] {
            guard k < m else site 3                                k = idx[i] } yield k < m
            write y[i] = x[k]                                    guard t[] else site 1
            continue }                                           for i in 0:n { k = idx[i]; write y[i] = x[k]; continue }
@@ -12,12 +12,13 @@ front of it: whatever the conditions are, Python then does what the loop would h
 than the guards: it need not know how often loops run that it does not depend on. But it may only read what exists. What
 the loop reads in any case exists once the guards before have been checked; of the rest it must be proved.
 
-All guards of a nest go, or none: done where a loop becomes independent by that (`Legality.carried`). `hoist-guards` has
-taken those that need no look at all turns.
+All guards of a nest go, or none: done where the turns of a loop become independent by that (`Legality.carried`), or a
+loop a reduction. `hoist-guards` has taken those that need no look at all turns.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, Final
@@ -25,6 +26,7 @@ from typing import ClassVar, Final
 from weft.analysis.conditions import as_index
 from weft.analysis.effects import effects_of
 from weft.analysis.facts import Facts
+from weft.analysis.uses import written_by
 from weft.ir.dtypes import NP_BOOL, PY_INT
 from weft.ir.exprs import Expr, Index, Op, Value, const, const_index, index, op, values_in
 from weft.ir.nodes import (
@@ -49,7 +51,9 @@ from weft.ir.nodes import (
 from weft.ir.substitution import with_fresh_values
 from weft.ir.traverse import all_nodes, bound_extents, site_left_through, values_defined_in
 from weft.passes.base import Bench, Session, rewrite_nodes
+from weft.passes.dead_code import DropDeadCode
 from weft.passes.loop_bodies import Count, counted, ends, has_loops, is_less, straight
+from weft.passes.loop_reductions import reduced
 from weft.passes.open_sites import OpenSite, open_site, writes_of
 from weft.passes.straight_code import Code, is_inside
 from weft.support.abi import NOT_COMPILED
@@ -67,7 +71,11 @@ class GuardsAhead:
             return program
         bench = Bench(self.name, program, session)
         body = _Walk(bench).region(program.body, Facts(), None)
-        return program if body is program.body else replace(program, body=body, containers=dict(bench.containers))
+        if body is program.body:
+            return program
+        return DropDeadCode(loop_sites=True).run(
+            replace(program, body=body, containers=dict(bench.containers)), session
+        )
 
 
 class _Walk:
@@ -120,10 +128,13 @@ class _Walk:
         return [*look.build(site), without]
 
     def gains(self, loop: Loop, facts: Facts) -> bool:
-        """Whether a loop without guards, or one in it, has independent turns."""
-        closed = not loop.carries and straight(loop, self.calls) is not None
-        if closed and not self.bench.legality.carried(loop, facts, first=True):
-            return True
+        """Whether a loop without guards, or one in it, has independent turns or is a reduction."""
+        if straight(loop, self.calls) is not None:
+            if not loop.carries and not self.bench.legality.carried(loop, facts, first=True):
+                return True
+            trial = Bench(self.bench.step, self.bench.program, Session(self.bench.session.solver))
+            if loop.carries and reduced(loop, facts, trial, self.calls) is not None:
+                return True
         return self.gains_inside(loop.body, facts.inside(loop, self.memory)[0])
 
     def gains_inside(self, region: Region, facts: Facts) -> bool:
@@ -177,10 +188,14 @@ class _Look:
         own = values_defined_in(loop) | frozenset(bound_extents(loop, bench.containers))
         self.own = own
         self.made = effects_of(loop).allocates | effects_of(loop).binds
+        self.writers = Counter(name for node in all_nodes(loop.body) for name in written_by(node))
         self.code = Code()
         self.supposed: set[Value] = set()
         self.found: list[_Found] = []
         self.checks: list[_Check] = []
+        self.all_of: dict[
+            str, tuple[Expr, tuple[Loop, ...]]
+        ] = {}  # conditions that a reduction has joined, by its result
 
     def obstacle(self) -> str:
         """Why guards cannot be looked at first; what is to be looked at is collected on the way."""
@@ -200,22 +215,27 @@ class _Look:
             match node:
                 case Tasklet():
                     self.define(node, supposed=bool(conditions))
-                case Guard(reason=words):
-                    if words.startswith(NOT_COMPILED):
-                        return "Python takes over only where it must"
-                    self.found.append(_Found(node, loops, conditions))
+                case Reduce(op="logical_and"):
+                    self.joined(node, supposed=bool(conditions))
+                case Guard():
+                    reason = self.meet(_Found(node, loops, conditions))
                 case Loop(body=body):
                     reason = self.collect(body, (*loops, node), conditions)
                 case Branch(condition=condition, then=then, orelse=orelse):
                     reason = self.collect(then, loops, (*conditions, (condition, True)))
                     reason = reason or self.collect(orelse, loops, (*conditions, (condition, False)))
-                case While() | Map():
-                    if any(isinstance(inner, Guard) for inner in all_nodes(node.body)):
-                        return "there is one in a loop that may never end"
+                case While(body=body) | Map(body=body) if any(isinstance(inner, Guard) for inner in all_nodes(body)):
+                    reason = "there is one in a loop that may never end"
                 case _:
                     pass
             if reason:
                 return reason
+        return ""
+
+    def meet(self, found: _Found) -> str:
+        if found.guard.reason.startswith(NOT_COMPILED):
+            return "Python takes over only where it must"
+        self.found.append(self.taken_apart(found))
         return ""
 
     def define(self, node: Tasklet, *, supposed: bool) -> None:
@@ -228,6 +248,29 @@ class _Look:
         self.code.spans.update(dict.fromkeys(defined, node.span))
         if supposed:
             self.supposed.update(defined)
+
+    def joined(self, node: Reduce, *, supposed: bool) -> None:
+        """A condition on all elements is as good as one in a loop over them: the look is a reduction itself."""
+        source, name = node.input, node.output.container
+        if not isinstance(source, Elements) or node.output.rank or name in self.all_of:
+            return
+        for tasklet in source.body:
+            self.define(tasklet, supposed=supposed)
+        zero, one = const_index(0), const_index(1)
+        loops = tuple(
+            Loop(var=param, start=zero, stop=extent, step=one, carries=(), body=Region(()), id=node.id, span=node.span)
+            for param, extent in zip(source.params, source.shape, strict=True)
+        )
+        self.all_of[name] = source.expr, loops
+
+    def taken_apart(self, found: _Found) -> _Found:
+        """A guard on the result of such a reduction, as one on its elements."""
+        condition = found.guard.condition
+        memlet = self.code.reads.get(condition) if isinstance(condition, Value) else None
+        if memlet is None or memlet.container not in self.all_of or self.writers[memlet.container] > 1:
+            return found
+        each, loops = self.all_of[memlet.container]
+        return replace(found, guard=replace(found.guard, condition=each), loops=(*found.loops, *loops))
 
     # -- one guard
 
@@ -321,7 +364,7 @@ class _Look:
         source = Elements(tuple(turns), tuple(trips), tuple(self.code.slice_of(values_in(condition))), condition)
         container = bench.container("holds", NP_BOOL.dtype, (), Storage.STACK)
         reduce = Reduce(
-            op="logical_and", output=full_view(container), input=source, axes=tuple(range(source.rank)),
+            op="minimum", output=full_view(container), input=source, axes=tuple(range(source.rank)),
             initial=const(True, NP_BOOL), id=bench.number(), span=span,
         )  # fmt: skip
         at: dict[Value, Expr] = {
