@@ -14,15 +14,16 @@ from tests.conftest import Golden
 from tests.end_to_end.outcome import assert_same_outcome, run
 from tests.passes.loops import body_text, reasons, through
 from weft.driver.compiler import lower
-from weft.ir.nodes import Guard, Loop, Program
+from weft.ir.nodes import Branch, Guard, Loop, Program
 from weft.ir.traverse import all_nodes
 from weft.passes.gather_guards import GatherGuards
 from weft.passes.guards_ahead import GuardsAhead
 from weft.passes.hoist_guards import HoistGuards
 from weft.passes.simplify import Simplify
 from weft.passes.structure_continues import StructureContinues
+from weft.passes.unify_carries import UnifyCarries
 
-BEFORE = (Simplify(loop_sites=True), StructureContinues(), HoistGuards(), GatherGuards())
+BEFORE = (Simplify(loop_sites=True), StructureContinues(), UnifyCarries(), HoistGuards(), GatherGuards())
 
 
 def gather(x, idx, out):
@@ -88,9 +89,32 @@ def a_range_from_data(x, idx, out):
             out[i] += x[j]
 
 
+def rows_of_indices(x, idx, out):
+    table = np.zeros((idx.shape[0], 2), np.int64)
+    for i in range(idx.shape[0]):
+        table[i] = idx[i]
+    for i in range(idx.shape[0]):
+        out[i] = x[table[i]].sum()
+
+
+def added_up(x, idx, out):
+    total = 0.0
+    for i in range(idx.shape[0]):
+        total += x[idx[i]] * out[i]
+    return total
+
+
+def an_end_of_a_turn_in_front(x, idx, out):
+    for i in range(idx.shape[0]):
+        if idx[i] > 2:
+            continue
+        k = idx[idx[i]]
+        out[i] = x[k]
+
+
 AHEAD = [
     gather, gather_twice, in_another_order, floats_as_indices, remainders, now_and_then, early_ends_of_turns, in_time,
-    counted, a_range_from_data,
+    counted, a_range_from_data, rows_of_indices, added_up,
 ]  # fmt: skip
 
 
@@ -119,13 +143,49 @@ def from_the_turn_before(x, idx, out):
         k = idx[i]
 
 
+def rows_between(x, idx, out):
+    starts = np.arange(0, 2 * idx.shape[0] + 2, 2)
+    for i in range(idx.shape[0]):
+        out[i] = x[idx[starts[i] : starts[i + 1]]].sum()
+
+
+def rows_in_data(x, idx, out):
+    for i in range(1, idx.shape[0]):
+        out[i] = x[idx[idx[0] : idx[i]]].sum() + 1.0
+
+
 def indices_in_a_range_from_data(x, idx, out):
     for i in range(idx.shape[0]):
         for j in range(idx[i]):
             out[i] += x[idx[j]]
 
 
-KEPT = [written_meanwhile, scattered, until_found, from_the_turn_before, indices_in_a_range_from_data]
+def from_here_to_there(x, idx, out):
+    for i in range(idx.shape[0] - 1):
+        total = 0.0
+        for j in range(idx[i], idx[i + 1]):
+            total += x[j] * out[idx[j]]
+        out[i] = total
+
+
+def sums_of_rows(x, idx, out):
+    sums = np.zeros(out.shape[0])
+    for i in range(idx.shape[0] - 1):
+        for j in range(idx[i], idx[i + 1]):
+            sums[i] += x[j] + x[idx[j]]
+    return sums
+
+
+VERSIONS = [rows_between, rows_in_data, indices_in_a_range_from_data, sums_of_rows]
+
+KEPT = [
+    from_here_to_there,
+    an_end_of_a_turn_in_front,
+    written_meanwhile,
+    scattered,
+    until_found,
+    from_the_turn_before,
+]
 
 
 def arguments(values: Sequence[int] = (0, 2, 1, 3, 1)) -> list[Any]:
@@ -169,13 +229,41 @@ def test_guards_that_stay(function: Callable[..., Any]) -> None:
     assert GuardsAhead().run(before, through(before)[1]) is before
 
 
+@pytest.mark.parametrize("function", VERSIONS)
+def test_no_guard_is_left_in_one_version(function: Callable[..., Any]) -> None:
+    made, _ = through(prepared(function), GuardsAhead())
+    (branch,) = [node for node in made.body.nodes if isinstance(node, Branch) and not node.results]
+    assert not any(isinstance(node, Guard) for node in all_nodes(branch.then))
+    assert any(isinstance(node, Guard) for node in all_nodes(branch.orelse))
+
+
+def test_a_loop_stays_as_it_was_beside(golden: Golden) -> None:
+    made, _ = through(prepared(rows_between), GuardsAhead())
+    assert body_text(made) == golden
+
+
+def test_elements_that_nobody_reads_may_be_anything() -> None:
+    def rows(x, idx, starts, out):
+        for i in range(starts.shape[0] - 1):
+            out[i] = x[idx[starts[i] : starts[i + 1]]].sum()
+
+    program = weft.program(rows, threads=2)
+    for last in (3, 99, -5):
+
+        def make(last: int = last) -> list[Any]:
+            return [np.arange(4.0), np.array([0, 1, -4, 2, last]), np.array([0, 1, 1, 4]), np.zeros(3)]
+
+        assert_same_outcome(run(program, make()), run(rows, make()), where=f"{last}")
+    assert program.stats.resumes == 0
+
+
 DATA = [
     (), (1,), (0, 2, 1, 3, 1), (0, -1, -4, 2), (0, 4, 1), (1, -5, 1), (2, 1, 10**18), (-(2**63), 1), (2, 0, 2**63 - 1),
     (3, 9, 2), (-1, -1, 7), (1, 0, 2),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("function", [*AHEAD, *KEPT])
+@pytest.mark.parametrize("function", [*AHEAD, *VERSIONS, *KEPT])
 def test_programs_agree(function: Callable[..., Any]) -> None:
     """Where an index is out of bounds, what the turns before have written is there, as in Python."""
     program = weft.program(function, threads=2)

@@ -189,7 +189,7 @@ class _Hoisting:
                 case _:
                     pass
             nodes.append(kept)
-            reached = reached and not _ends_iteration(node, 0)
+            reached = reached and not ends_iteration(node, 0)
         return region if len(nodes) == len(region.nodes) and tuple(nodes) == region.nodes else Region(tuple(nodes))
 
     def take(self, guard: Guard, conditions: Sequence[tuple[Expr, bool]]) -> str:
@@ -452,11 +452,11 @@ def _ends_loop(node: Node, depth: int) -> bool:
             return any(_ends_loop(inner, deeper) for region in inner_regions(node) for inner in region.nodes)
 
 
-def _ends_iteration(node: Node, depth: int) -> bool:
+def ends_iteration(node: Node, depth: int) -> bool:
     """Whether a node may end the present iteration of that loop."""
     if isinstance(node, Continue):
         return depth == 0
     if isinstance(node, Return | Break):
         return _ends_loop(node, depth)
     deeper = depth + isinstance(node, Loop | While)
-    return any(_ends_iteration(inner, deeper) for region in inner_regions(node) for inner in region.nodes)
+    return any(ends_iteration(inner, deeper) for region in inner_regions(node) for inner in region.nodes)
