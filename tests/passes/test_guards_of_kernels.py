@@ -30,7 +30,7 @@ LEFT = {
     # The length of a slice that may be clipped is a number of its own in every turn.
     "lenet": {"integer too large": 4, "zero-size array to a reduction which has no identity": 4},
     # The number of frequencies depends on the energy, and neighbours are numbers in an array.
-    "self_energies": {"integer too large": 2, "integer too small": 2, "index out of bounds": 14, INNER: 2},
+    "self_energies": {"integer too large": 1, "integer too small": 2, "index out of bounds": 10, INNER: 2},
     # Every stage has arrays of other shapes.
     "stockham_fft": {
         "division by zero": 2, TOO_LARGE: 2, "integer too large": 1, "integer too small": 1,

@@ -9,6 +9,7 @@ from weft.ir.exprs import Expr, Op
 from weft.ir.nodes import Branch, Elements, Loop, Map, Node, Reduce, Tasklet, While
 
 _FREE: Final = frozenset(("cast", "positive", "real", "imag", "complex", "conjugate"))
+ALONE: Final = 262144  # terms of a matrix product up to which OpenBLAS uses no threads of its own
 _DIVISIONS: Final = frozenset(("divide", "floor_divide", "remainder", "fmod", "sqrt", "reciprocal"))
 _FUNCTIONS: Final = frozenset((
     "power", "cbrt", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "arcsin", "arccos",

@@ -16,13 +16,16 @@ from itertools import combinations
 
 from weft.analysis.conditions import Constraint, as_index, clauses_of, constraints_of, is_refuted
 from weft.analysis.memory import Memory
-from weft.ir.exprs import Expr, Index, Value, const_index, index
+from weft.analysis.ranges import is_nonnegative
+from weft.ir.dtypes import PY_INT
+from weft.ir.exprs import Expr, Index, Op, Value, const_index, index
 from weft.ir.nodes import (
     Alloc,
     Branch,
     Break,
     Continue,
     Guard,
+    Let,
     Loop,
     Map,
     Node,
@@ -57,13 +60,7 @@ class Facts:
             case Alloc(container=name):  # new memory: whatever a ref was bound to before is elsewhere
                 return replace(self, apart=self.apart.union(frozenset((name, ref)) for ref in self.bound))
             case Tasklet(lets=lets):
-                named = [(let.value, polynomial) for let in lets if (polynomial := as_index(let.expr)) is not None]
-                if not named:
-                    return self
-                found = dict(self.definitions)
-                for value, polynomial in named:
-                    found[value] = polynomial.substitute(found)
-                return replace(self, definitions=found)
+                return self._computed(lets)
             case Branch(condition=condition, then=then, orelse=orelse):
                 facts = self
                 if _always_leaves(then):
@@ -73,6 +70,17 @@ class Facts:
                 return facts
             case _:
                 return self
+
+    def _computed(self, lets: tuple[Let, ...]) -> Facts:
+        named = [(let.value, polynomial) for let in lets if (polynomial := as_index(let.expr)) is not None]
+        facts = self
+        if named:
+            found = dict(self.definitions)
+            for value, polynomial in named:
+                found[value] = polynomial.substitute(found)
+            facts = replace(self, definitions=found)
+        limits = [facts._resolved(limit) for let in lets for limit in limits_of(let)]
+        return facts.also(tuple(limits)) if limits else facts
 
     def given(self, condition: Expr, *, truth: bool = True) -> Facts:
         """Under a condition."""
@@ -135,6 +143,23 @@ class Facts:
             return self
         low, high = (start, stop - 1) if by > 0 else (stop + 1, start)
         return self.also(tuple(self._resolved(Constraint(c)) for c in (index(value) - low, high - index(value))))
+
+
+def limits_of(let: Let) -> Iterator[Constraint]:
+    """What an integer cannot exceed: the smaller of two, the larger of two, a remainder."""
+    expr = let.expr
+    if not isinstance(expr, Op) or expr.name not in ("minimum", "maximum", "remainder") or expr.type != PY_INT:
+        return
+    value = index(let.value)
+    left, right = (as_index(arg) for arg in expr.args)
+    if expr.name == "remainder":
+        if right is not None and is_nonnegative(right):  # and not 0: a guard has seen to that
+            yield Constraint(value)
+            yield Constraint(right - 1 - value)
+        return
+    for side in (left, right):
+        if side is not None:
+            yield Constraint(side - value if expr.name == "minimum" else value - side)
 
 
 def _without_refuted(alternatives: Iterable[Constraint], facts: Iterable[Constraint | None]) -> tuple[Constraint, ...]:

@@ -6,16 +6,17 @@ out:  each with its matrix as (results x terms); whether every element of the ma
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 from typing import TypeGuard
 
 from weft.analysis.memory import Memory
 from weft.ir.dtypes import DType
 from weft.ir.nodes import MatMul, Node, Region, View
+from weft.support.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class MatrixVector:
     """`output = matrix @ vector`: views of (results x terms), (terms x 1) and (results x 1)."""
 

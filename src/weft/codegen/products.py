@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from typing import Final
 
+from weft.analysis.cost import ALONE
 from weft.analysis.memory import Memory
 from weft.analysis.sweeps import MatrixVector, follows, is_sweep, matrix_vector
 from weft.codegen.access import element, view_strides
@@ -29,7 +30,6 @@ from weft.ir.dtypes import DType
 from weft.ir.exprs import Index, const_index
 from weft.ir.nodes import MatMul, View
 
-_ALONE: Final = 262144  # terms of a product up to which OpenBLAS uses no threads of its own
 _TERMS_A_POINT: Final = 8  # that take as long as a point of a map
 _BLAS_LETTERS: Final = {DType.FLOAT32: "s", DType.FLOAT64: "d", DType.COMPLEX64: "c", DType.COMPLEX128: "z"}
 
@@ -145,7 +145,7 @@ def _emit_shared(kernel: Kernel, node: MatMul, kinds: str) -> None:
     pairs = kernel.bind(" * ".join(extents), "int64_t", "pairs")
     sizes = (*node.output.shape[-2:], node.lhs.shape[-1])
     terms = kernel.bind(" * ".join(f"(double)({index_text(kernel, size)})" for size in sizes), "double", "terms")
-    points = f"{terms} <= {_ALONE} ? {terms} * (double){pairs} / {_TERMS_A_POINT} : 0"
+    points = f"{terms} <= {ALONE} ? {terms} * (double){pairs} / {_TERMS_A_POINT} : 0"
     emit_outlined(kernel, body, pairs, kernel.bind(points, "double", "points"))
     for flag in flags:
         report(kernel, f"env.{flag}", node.warn)

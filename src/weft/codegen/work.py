@@ -1,7 +1,8 @@
 """How much work a parallel map is, as a C expression: threads pay only above a certain amount.
 
 The unit is a point of a plain map with next to nothing to compute. Loops inside count with their trips, as far as these
-are known before the map runs: of a range that depends on the point, the longest.
+are known before the map runs: of a range that depends on the point, the longest. A map that holds a matrix product so
+large that BLAS uses threads for it is left to BLAS.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import field
 from typing import Final
 
-from weft.analysis.cost import expression_weight, tasklet_weight
+from weft.analysis.cost import ALONE, expression_weight, tasklet_weight
 from weft.codegen.expressions import index_text
 from weft.codegen.kernel import Kernel
 from weft.ir.exprs import Index, Value, const_index, index
@@ -26,15 +27,21 @@ def work_text(kernel: Kernel, node: Map) -> str:
     estimate = _Estimate(kernel, dict(zip(node.params, node.ranges, strict=True)))
     terms = " + ".join(estimate.region(node.body))
     factors = [f"(double)({index_text(kernel, stop - start)})" for start, stop in node.ranges]
-    return " * ".join([*factors, f"({terms})" if " " in terms else terms or "1.0"])
+    work = " * ".join([*factors, f"({terms})" if " " in terms else terms or "1.0"])
+    alone = [f"{product} <= {ALONE}" for product in estimate.products]
+    return f"{' && '.join(alone)} ? {work} : 0.0" if alone else work
 
 
 @record
 class _Estimate:
-    """`bounds` are the least and the largest value of the variables of loops around, in terms of what is outside."""
+    """`bounds` are the least and the largest value of the variables of loops around, in terms of what is outside.
+
+    `products` are the terms of the matrix products that were met.
+    """
 
     kernel: Kernel
     bounds: Mapping[Value, tuple[Index, Index]] = field(default_factory=dict[Value, tuple[Index, Index]])
+    products: list[str] = field(default_factory=list[str])
 
     def region(self, region: Region) -> list[str]:
         """The terms of a sum."""
@@ -49,10 +56,10 @@ class _Estimate:
     def node(self, node: Node) -> list[str]:
         match node:
             case Map(params=params, ranges=ranges, body=body):
-                inner = _Estimate(self.kernel, {**self.bounds, **dict(zip(params, ranges, strict=True))})
+                inner = _Estimate(self.kernel, {**self.bounds, **dict(zip(params, ranges, strict=True))}, self.products)
                 return self.product([stop - start for start, stop in ranges], inner.region(body))
             case Loop(var=var, start=start, stop=stop, body=body):
-                inner = _Estimate(self.kernel, {**self.bounds, var: (start, stop)})
+                inner = _Estimate(self.kernel, {**self.bounds, var: (start, stop)}, self.products)
                 step = node.step.constant
                 trips = [stop - start] if step == 1 else [start - stop] if step == -1 else None
                 return self.product(trips, inner.region(body), _OPERATIONS_PER_UNIT)  # not vectorized
@@ -68,6 +75,7 @@ class _Estimate:
             case Scan(input=source):
                 return self.product(list(source.shape), ["1.0"])
             case MatMul(output=output, lhs=lhs):
+                self.products.extend(self.product([*output.shape[-2:], lhs.shape[-1]], ["1.0"]))
                 return self.product([*output.shape, lhs.shape[-1]], ["0.5"])
             case _:
                 return []
@@ -95,7 +103,10 @@ class _Estimate:
 
     def bound(self, value: Value, *, upper: bool) -> Index | None:
         if value not in self.bounds:
-            return index(value) if self.kernel.is_defined(value) else None
+            if self.kernel.is_defined(value):
+                return index(value)
+            limit = value.ceiling if upper else value.floor
+            return None if limit is None else self.largest(limit)
         start, stop = self.bounds[value]
         around = {name: pair for name, pair in self.bounds.items() if name != value}
         return _Estimate(self.kernel, around).largest(stop if upper else start)

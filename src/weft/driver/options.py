@@ -21,11 +21,11 @@ DEVICES = ("cpu",)
 # The passes that can be left out, one by one; here too so that a wrong name is told without loading the compiler.
 PASSES = (
     "simplify", "structure-continues", "bounded-counts", "unify-carries", "hoist-guards", "gather-guards",
-    "inner-products", "inline-producers", "loop-reductions", "recurrences-outward", "sums-forward", "loop-to-map",
-    "collapse-maps", "sums-outward", "pack-lines", "split-maps", "contractions", "read-pieces", "fuse-maps",
-    "sweep-matrices", "join-collections", "dense-refs", "stride-1", "loops-inward", "in-place", "hoist-allocations",
-    "stack-arrays", "carried-in-place", "report-wishes", "flatten-maps", "strip-loops",
-    "fuse-reductions", "schedule-maps",
+    "guards-ahead", "inner-products", "inline-producers", "loop-reductions", "recurrences-outward", "sums-forward",
+    "loop-to-map", "collapse-maps", "sums-outward", "pack-lines", "split-maps", "contractions", "read-pieces",
+    "fuse-maps", "sweep-matrices", "join-collections", "dense-refs", "stride-1", "loops-inward", "in-place",
+    "private-arrays", "hoist-allocations", "stack-arrays", "carried-in-place", "report-wishes", "flatten-maps",
+    "strip-loops", "fuse-reductions", "schedule-maps",
 )  # fmt: skip
 
 

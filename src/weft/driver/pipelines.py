@@ -15,6 +15,7 @@ from weft.passes.flatten_maps import FlattenMaps
 from weft.passes.fuse_maps import FuseMaps
 from weft.passes.fuse_reductions import FuseReductions
 from weft.passes.gather_guards import GatherGuards
+from weft.passes.guards_ahead import GuardsAhead
 from weft.passes.hoist_allocs import HoistAllocs
 from weft.passes.hoist_guards import HoistGuards
 from weft.passes.in_place import InPlace
@@ -26,6 +27,7 @@ from weft.passes.loop_reductions import LoopReductions
 from weft.passes.loop_to_map import LoopToMap
 from weft.passes.loops_inward import LoopsInward
 from weft.passes.pack_lines import PackLines
+from weft.passes.private_arrays import PrivateArrays
 from weft.passes.read_pieces import ReadPieces
 from weft.passes.recurrences_outward import RecurrencesOutward
 from weft.passes.report_wishes import ReportWishes
@@ -54,6 +56,7 @@ def _cpu_passes() -> tuple[Pass, ...]:
         UnifyCarries(),
         HoistGuards(),
         GatherGuards(),
+        GuardsAhead(),  # of those that are left
         InnerProducts(),  # before producers are looked at: of a sum they need not be stored
         ExpandElementwise(),
         InlineProducers(),  # before loops are judged: memory allocated in an iteration is in their way
@@ -79,6 +82,7 @@ def _cpu_passes() -> tuple[Pass, ...]:
         LoopReductions(),  # of what is now a loop at a point
         FuseReductions(marked=False),  # before their results share memory
         InPlace(),  # before memory is shared, which makes two of one life
+        PrivateArrays(),  # before allocations leave loops, whose turns depend on each other then
         HoistAllocs(),
         StackArrays(),
         Simplify(),

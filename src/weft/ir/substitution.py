@@ -252,15 +252,22 @@ def _updated(given: _D, **parts: Any) -> _D:
 def with_fresh_values(nodes: Iterable[Node], number: Callable[[], int], also: Mapping[Value, Expr]) -> list[Node]:
     """Copies of nodes whose definitions have new numbers, with more values replaced. Bounds follow the replacements."""
     originals = list(nodes)
-    bindings: dict[Value, Expr] = dict(also)
-    for outer in originals:
-        inside = Region((outer,))
-        for node in all_nodes(inside):
-            for value in defined_values(node):
-                if value not in also:
-                    bindings[value] = _renumbered(value, number(), bindings)
-    chosen = Substitution(bindings)
+    chosen = Substitution(fresh_values(originals, number, also))
     return [chosen.node(node) for node in originals]
+
+
+def fresh_values(
+    nodes: Iterable[Node], number: Callable[[], int], also: Mapping[Value, Expr] | None = None
+) -> dict[Value, Expr]:
+    """A value with another number for everything that nodes define, beside what else is replaced."""
+    bindings: dict[Value, Expr] = dict(also or {})
+    given = frozenset(bindings)
+    for outer in nodes:
+        for node in all_nodes(Region((outer,))):
+            for value in defined_values(node):
+                if value not in given:
+                    bindings[value] = _renumbered(value, number(), bindings)
+    return bindings
 
 
 def _renumbered(value: Value, number: int, bindings: Mapping[Value, Expr]) -> Value:

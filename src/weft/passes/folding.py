@@ -22,6 +22,7 @@ from weft.ir.substitution import Substitution
 from weft.support.records import record
 
 _COMPARISONS: Final = frozenset(("equal", "not_equal", "less", "less_equal", "greater", "greater_equal"))
+_ORDERS: Final = frozenset(("less", "less_equal", "greater", "greater_equal"))
 _LOGIC: Final = frozenset(("logical_and", "logical_or", "logical_xor", "logical_not"))
 _EVALUATED: Final = _COMPARISONS | _LOGIC | frozenset((
     "add", "subtract", "multiply", "divide", "negative", "positive", "absolute", "fabs", "sqrt", "square", "maximum",
@@ -165,8 +166,23 @@ def _select(expr: Op) -> Expr:
     elif chosen is other:
         side = chosen
     else:
-        return expr
+        return _chosen_extreme(expr) or expr
     return side if side.type == expr.type else expr
+
+
+def _chosen_extreme(expr: Op) -> Expr | None:
+    """`b if b < a else a` of integers: the smaller one. As such it is known to be no larger than either."""
+    condition, *sides = expr.args
+    if isinstance(condition, Op) and condition.name == "cast" and condition.args[0].type.dtype is DType.BOOL:
+        condition = condition.args[0]
+    if expr.type != PY_INT or not isinstance(condition, Op) or condition.name not in _ORDERS:
+        return None
+    left, right = (as_index(arg) for arg in condition.args)
+    chosen, other = (as_index(arg) for arg in sides)
+    if left is None or right is None or {chosen, other} != {left, right}:
+        return None
+    smaller = (condition.name in ("less", "less_equal")) is (chosen == left)
+    return op("minimum" if smaller else "maximum", (left, right), PY_INT)
 
 
 def _logic(expr: Op) -> Expr:

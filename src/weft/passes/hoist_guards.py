@@ -190,7 +190,7 @@ class _Hoisting:
                 case _:
                     pass
             nodes.append(kept)
-            reached = reached and not _ends_iteration(node, 0)
+            reached = reached and not ends_iteration(node, 0)
         return region if len(nodes) == len(region.nodes) and tuple(nodes) == region.nodes else Region(tuple(nodes))
 
     def take(self, guard: Guard, conditions: Sequence[tuple[Expr, bool]]) -> str:
@@ -396,14 +396,14 @@ class Clip:
 
 
 def _clips(body: Region, clipped: Index | None = None) -> dict[Value, Clip]:
-    """`max(x, 0)` and `min(x, n)` among the values of a loop: the first argument is what was asked for.
+    """`max(x, 0)` and `min(x, n)` among the values of a loop, and what is computed of them: the first argument counts.
 
     Of a slice that is known to be clipped, where the polynomial `clipped` is negative, they are the second.
     """
     found: dict[Value, Clip] = {}
     for node in all_nodes(body):
         for let in node.lets if isinstance(node, Tasklet) else ():
-            if isinstance(let.expr, Op) and let.expr.name in ("minimum", "maximum"):
+            if as_index(let.expr) is not None or (isinstance(let.expr, Op) and let.expr.name in ("minimum", "maximum")):
                 holds_if: list[Index] = []
                 plain = _asked_for(let.expr, found, holds_if, clipped)
                 if plain is not None:
@@ -453,11 +453,11 @@ def _ends_loop(node: Node, depth: int) -> bool:
             return any(_ends_loop(inner, deeper) for region in inner_regions(node) for inner in region.nodes)
 
 
-def _ends_iteration(node: Node, depth: int) -> bool:
+def ends_iteration(node: Node, depth: int) -> bool:
     """Whether a node may end the present iteration of that loop."""
     if isinstance(node, Continue):
         return depth == 0
     if isinstance(node, Return | Break):
         return _ends_loop(node, depth)
     deeper = depth + isinstance(node, Loop | While)
-    return any(_ends_iteration(inner, deeper) for region in inner_regions(node) for inner in region.nodes)
+    return any(ends_iteration(inner, deeper) for region in inner_regions(node) for inner in region.nodes)

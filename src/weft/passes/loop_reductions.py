@@ -56,10 +56,10 @@ class LoopReductions:
 
     def run(self, program: Program, session: Session) -> Program:
         """The program with fewer loops."""
-        return rewrite_loops(self.name, program, session, _reduced)
+        return rewrite_loops(self.name, program, session, reduced)
 
 
-def _reduced(loop: Loop, facts: Facts, bench: Bench, named: frozenset[int]) -> list[Node] | None:
+def reduced(loop: Loop, facts: Facts, bench: Bench, named: frozenset[int]) -> list[Node] | None:
     """What a loop becomes; None if it stays one."""
     if loop.wish:  # what was just written is not read again: it may be what is added up
         loop = replace(loop, body=numbered(loop.body, bench.legality.memory.may_overlap))
@@ -67,7 +67,7 @@ def _reduced(loop: Loop, facts: Facts, bench: Bench, named: frozenset[int]) -> l
     branch = None if body is None or loop.carries else invariant_branch(loop, body)
     if branch is not None:
         inside = replace(loop, body=Region((*branch.then.nodes[:-1], Continue())))
-        made = _reduced(inside, facts.given(branch.condition), bench, named)
+        made = reduced(inside, facts.given(branch.condition), bench, named)
         return None if made is None else [only_if(branch.condition, made, branch.span, bench)]
     if body is None or any(isinstance(carry.target, str) for carry in loop.carries):
         return None
@@ -82,12 +82,12 @@ def _reduced(loop: Loop, facts: Facts, bench: Bench, named: frozenset[int]) -> l
     targets = _carried(place, code, growing, fixed)
     if targets is None:
         return None
-    reduced: list[Node] | None = None
+    made: list[Node] | None = None
     if code.writes:
-        reduced = _split(place, body, code, targets, fixed) if loop.wish else None
+        made = _split(place, body, code, targets, fixed) if loop.wish else None
     elif covers(code, targets, loop) and _is_cheap(place, code, targets):
-        reduced = build_reductions(place, code, targets)
-    return None if reduced is None else [*kept, *reduced, *ended(place, fixed)]
+        made = build_reductions(place, code, targets)
+    return None if made is None else [*kept, *made, *ended(place, fixed)]
 
 
 # ---- carries --------------------------------------------------------------------------------------------------------

@@ -25,7 +25,7 @@ from weft.analysis.conditions import Clause, Constraint, as_index, clause_implie
 from weft.analysis.facts import Facts
 from weft.analysis.ranges import is_nonnegative
 from weft.ir.dtypes import PY_INT
-from weft.ir.exprs import Const, Expr, Index, Op, Value, index
+from weft.ir.exprs import Const, Expr, Index, Op, Value, index, op
 from weft.ir.nodes import (
     Alloc,
     Anew,
@@ -270,8 +270,15 @@ class _Walk:
         return replace(node, reads=reads, lets=tuple(lets), writes=writes)
 
     def unclipped(self, expr: Expr, facts: Facts) -> Expr:
-        """The smaller or larger of two integers of which it is known which one that is: a slice that does not clip."""
-        if not isinstance(expr, Op) or expr.name not in ("minimum", "maximum") or expr.type != PY_INT:
+        """The smaller or larger of two integers of which it is known which one that is: a slice that does not clip.
+
+        Or the side of a choice that is known: an index that is not counted from the end.
+        """
+        if not isinstance(expr, Op) or expr.type != PY_INT:
+            return expr
+        if expr.name == "select":
+            return self.chosen(expr, facts)
+        if expr.name not in ("minimum", "maximum"):
             return expr
         left, right = (as_index(arg) for arg in expr.args)
         if left is None or right is None:
@@ -280,6 +287,14 @@ class _Walk:
         if self.bench.legality.is_nonnegative(large - small, facts):
             return left
         return right if self.bench.legality.is_nonnegative(small - large, facts) else expr
+
+    def chosen(self, expr: Op, facts: Facts) -> Expr:
+        condition, *sides = expr.args
+        for side, truth in zip(sides, (True, False), strict=True):
+            wanted = condition if truth else op("logical_not", (condition,), condition.type)
+            if side.type == expr.type and self.bench.legality.proves(wanted, facts):
+                return side
+        return expr
 
     def guard(self, node: Guard, facts: Facts) -> Guard | None:
         condition = self.here.expr(node.condition)

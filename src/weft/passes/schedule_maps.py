@@ -4,7 +4,7 @@ before:  map (i) in [0:n] { alloc t; reduce add t[] = elements at (j) over [m] {
 after:   map (i) in [0:n] parallel { alloc t; reduce add t[] = elements at (j) over [m] { ... }; ... }
 
 Iterations of a map are independent by definition, so this needs no proof. A map that holds more than computation
-(memory from the heap, ways out of the program, library calls, names bound at run time) stays in order, and so does
+(memory from the heap, ways out of the program, calls of Python, names bound at run time) stays in order, and so does
 one whose points combine what they write: two threads would lose a part of it. Then what is inside may be parallel.
 Generated code uses threads only where there is enough work at run time, and vectors in the innermost maps whatever
 their schedule.
@@ -12,6 +12,7 @@ their schedule.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import ClassVar
 
@@ -19,9 +20,11 @@ from weft.ir.nodes import (
     Alloc,
     Branch,
     Break,
+    Container,
     Continue,
     Loop,
     Map,
+    MatMul,
     Node,
     Program,
     Reduce,
@@ -77,7 +80,7 @@ def _map(node: Map, bench: Bench) -> Map:
     if node.schedule is not Schedule.SEQUENTIAL:
         return node
     names = ", ".join(param.name for param in node.params)
-    reason = _why_in_order(node.body, bench)
+    reason = why_in_order(node.body, bench.containers)
     if reason is None and node.params:
         bench.note(f"the map over {names} runs in parallel", node, done=True)
         return replace(node, schedule=Schedule.PARALLEL)
@@ -86,33 +89,33 @@ def _map(node: Map, bench: Bench) -> Map:
     return node if body is node.body else replace(node, body=body)
 
 
-def _why_in_order(region: Region, bench: Bench) -> str | None:
+def why_in_order(region: Region, containers: Mapping[str, Container]) -> str | None:
     """What keeps threads out of a region."""
     for node in region.nodes:
-        reason = _why_not(node, bench)
+        reason = _why_not(node, containers)
         if reason is not None:
             return reason
     return None
 
 
-def _why_not(node: Node, bench: Bench) -> str | None:
+def _why_not(node: Node, containers: Mapping[str, Container]) -> str | None:
     match node:
         case Tasklet(writes=writes):
             combined = [memlet.container for memlet, _ in writes if memlet.conflict]
             return f"its points combine what they write to {combined[0]}" if combined else None
         case Alloc(container=name):
-            return None if bench.containers[name].storage is Storage.STACK else f"it allocates {name}"
+            return None if containers[name].storage is Storage.STACK else f"it allocates {name}"
         case Map(body=body):
-            return _why_in_order(body, bench)
+            return why_in_order(body, containers)
         case Loop(carries=carries, body=body):
             names = [carry.target for carry in carries if isinstance(carry.target, str)]
-            return f"{names[0]} is bound at run time" if names else _why_in_order(body, bench)
+            return f"{names[0]} is bound at run time" if names else why_in_order(body, containers)
         case Branch(results=results, then=then, orelse=orelse):
             names = [result for result in results if isinstance(result, str)]
             if names:
                 return f"{names[0]} is bound at run time"
-            return _why_in_order(then, bench) or _why_in_order(orelse, bench)
-        case Reduce() | Scan() | Continue() | Break() | Yield():
+            return why_in_order(then, containers) or why_in_order(orelse, containers)
+        case Reduce() | Scan() | MatMul() | Continue() | Break() | Yield():
             return None
         case _:
             return f"it holds a {type(node).__name__.lower()}"

@@ -16,7 +16,7 @@ sweep pays is seen when it runs: the matrix must be too large for the caches (`c
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import ClassVar
 
 from weft.analysis.effects import effects_of
@@ -28,9 +28,10 @@ from weft.ir.traverse import all_nodes, touched_containers, values_used_in
 from weft.passes.base import Bench, Session, rewrite_regions
 from weft.passes.open_sites import open_site, writes_of
 from weft.support.abi import NOT_COMPILED
+from weft.support.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SweepMatrices:
     """Bring two products of a matrix together, and mark all that are to be sweeps."""
 
@@ -80,7 +81,7 @@ def _arranged(nodes: list[Node], first: Node, second: Node, facts: Facts, bench:
     return None if above is None else [*above, *needs.moved, first, second, *needs.left, *below]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Needs:
     """Of what stands between two products: guards and memory for the second, what computes for it, all else."""
 

@@ -162,7 +162,7 @@ class Words:
                 return self.expr(inner, name, depth)
             case Op(name="trunc", args=(inner,)):
                 return f"int({self.expr(inner, name, depth)})"
-            case Op(name="select", args=(_, wrapped, inner)) if _is_wrap(wrapped, inner):
+            case Op(name="select", args=(_, wrapped, inner)) if wraps(wrapped, inner):
                 return self.expr(inner, name, depth)
             case Op(name=operation, args=(left, right)) if operation in _INFIX:
                 return f"({self.expr(left, name, depth)} {_INFIX[operation]} {self.expr(right, name, depth)})"
@@ -175,7 +175,7 @@ def _is_nameless(value: Value) -> bool:
     return value.id < 0 or (value.name.startswith("p") and value.name[1:].isdigit())
 
 
-def _is_wrap(wrapped: Expr, inner: Expr) -> bool:
+def wraps(wrapped: Expr, inner: Expr) -> bool:
     """`n + i` beside `i`: how a negative index is counted from the end."""
     if not isinstance(inner, Index | Value) or not isinstance(wrapped, Index):
         return False
