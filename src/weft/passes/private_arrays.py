@@ -59,7 +59,7 @@ from weft.support.records import record
 NodeT = TypeVar("NodeT", bound=Node)
 
 _PARTS: Final = 64
-_MOST_BYTES: Final = 262144  # of the temporaries of a turn: all parts together stay in the caches of the machine
+_MOST_BYTES: Final = 32768  # of the temporaries of a turn: those of all parts together are two megabytes
 _STACK_BYTES: Final = 4096
 _ENOUGH_TURNS: Final = 8  # for as many processors as there may be, where what is inside could be parallel, too
 _APART: Final = (16, 2)  # elements, or rows, between the memory of two parts: threads share no line of the cache
