@@ -1,5 +1,5 @@
 """Loops that collect what a condition chooses, in blocks: nothing is done for those it refuses, those it takes as a
-whole are copied, and in the others there is no branch to predict.
+whole are copied, few are found one by one, and in the others there is no branch to predict.
 
 before:  for k in range(n): if m[k]: T[at] = A[k]; at += 1
 after:   for (first = 0; first < n; first += 128) {
@@ -23,6 +23,7 @@ from contextlib import contextmanager
 from weft.analysis.compactions import Compaction, compaction
 from weft.analysis.memory import Memory
 from weft.codegen.expressions import emit_expr, index_text
+from weft.codegen.flag_counts import emit_flag_count
 from weft.codegen.kernel import Kernel
 from weft.codegen.nests import emit_map
 from weft.codegen.outlining import PARALLEL_POINTS, emit_outlined, outline
@@ -34,6 +35,7 @@ from weft.ir.substitution import Substitution
 from weft.support.records import record
 
 _BLOCK = 128  # turns: as many as a byte can count
+_FEW = 6  # of them that are better found one by one
 _PIECES = 64  # for threads, at most
 _LEAST = 8192  # turns in one of them
 _COUNTING = 8  # turns that are counted in the time in which one is moved
@@ -80,8 +82,13 @@ class _Writer:
             kernel.line(f"const int64_t {high} = {last} - {low} > {_BLOCK} ? {low} + {_BLOCK} : {last};")
             yield block
 
-    def look(self, block: _Block, keep: str = "") -> str:
-        """In how many turns of a block the condition holds; noted in the array `keep`, if any."""
+    def flag(self) -> str:
+        """Whether the condition holds in the present turn: 0 or 1, a C expression."""
+        self.tasklets(self.test)
+        return f"({emit_expr(self.kernel, self.parts.condition)} != 0)"
+
+    def look(self, block: _Block, keep: str) -> str:
+        """In how many turns of a block the condition holds; noted in the array `keep`."""
         kernel, low, high = self.kernel, self.kernel.value(block.low), self.kernel.value(block.high)
         found, kept = kernel.names.claim("found"), kernel.names.claim("kept")
         kernel.line(f"uint8_t {found} = 0;")
@@ -90,17 +97,14 @@ class _Writer:
             with kernel.block(head):
                 kernel.line(f"#pragma omp simd reduction(+:{found})")
                 with kernel.block(f"for (int64_t {self.turn} = {low}; {self.turn} < {end}; ++{self.turn})"):
-                    self.tasklets(self.test)
-                    kernel.line(f"const uint8_t {kept} = {emit_expr(kernel, self.parts.condition)} != 0;")
-                    if keep:
-                        kernel.line(f"{keep}[{self.turn} - {low}] = {kept};")
+                    kernel.line(f"const uint8_t {kept} = {self.flag()};")
+                    kernel.line(f"{keep}[{self.turn} - {low}] = {kept};")
                     kernel.line(f"{found} = (uint8_t)({found} + {kept});")
         return found
 
     def count(self, first: str, last: str, total: str) -> None:
         """Add to `total` in how many turns the condition holds."""
-        with self.blocks(first, last) as block:
-            self.kernel.line(f"{total} += {self.look(block)};")
+        emit_flag_count(self.kernel, self.turn, (first, last), total, self.flag)
 
     def move(self, first: str, last: str) -> None:
         """The turns themselves; `here` is the number before them, and then the one after them."""
@@ -112,6 +116,8 @@ class _Writer:
             found = self.look(block, keep)
             with kernel.block(f"if ({found} == {high} - {low})"):
                 self.move_all(block)
+            with kernel.block(f"else if ({found} <= {_FEW} && {high} == {low} + {_BLOCK})"):
+                self.move_few(block, keep)
             with kernel.block("else"):
                 kernel.line(f"const int64_t {to} = {here} + {found};")
                 head = f"for (int64_t {turn} = {low}, {number} = {here}; {number} < {to}; ++{turn})"
@@ -119,6 +125,20 @@ class _Writer:
                     self.tasklets((*self.parts.before, *self.parts.body))
                     kernel.line(f"{number} += {keep}[{turn} - {low}];")
             kernel.line(f"{here} += {found};")
+
+    def move_few(self, block: _Block, keep: str) -> None:
+        """A whole block in which the condition seldom holds: eight turns at a time are passed over."""
+        kernel, turn, number, low = self.kernel, self.turn, self.number, self.kernel.value(block.low)
+        first, eight = kernel.names.claim("first"), kernel.names.claim("eight")
+        kernel.line(f"int64_t {number} = {self.here};")
+        with kernel.block(f"for (int64_t {first} = {low}; {first} < {low} + {_BLOCK}; {first} += 8)"):
+            kernel.line(f"uint64_t {eight};")
+            kernel.line(f"__builtin_memcpy(&{eight}, {keep} + ({first} - {low}), 8);")
+            with kernel.block(f"for (int64_t {turn} = {first}; {eight} != 0 && {turn} < {first} + 8; ++{turn})"):
+                kernel.line(f"if ({keep}[{turn} - {low}] == 0)")
+                kernel.line("    continue;")
+                self.tasklets((*self.parts.before, *self.parts.body))
+                kernel.line(f"++{number};")
 
     def move_all(self, block: _Block) -> None:
         """A block in which the condition always holds: what is only moved may be memcpy's."""
@@ -242,5 +262,6 @@ class _Pieces:
     def move_one(self, part: str, first: str, last: str) -> None:
         kernel, here = self.writer.kernel, self.writer.here
         kernel.line(f"int64_t {kernel.declare(here, 'int64_t')} = {self.numbers}[{part}];")
-        self.writer.move(first, last)
+        with kernel.block(f"if ({self.count} == 1 || {self.numbers}[{part} + 1] > {here})"):
+            self.writer.move(first, last)
         kernel.line(f"{self.ends}[{part}] = {here};")

@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final, TypeAlias
 
+from weft.codegen.flag_counts import emit_flag_count
 from weft.codegen.math_functions import LIBRARY_NAMES
 from weft.codegen.reduction_state import Reduction
 from weft.ir.dtypes import DType
@@ -30,8 +31,6 @@ _STEPS: Final = 16  # additions per lane and block
 _WORTH: Final = 128  # with so many elements it pays to have all lanes, which must be joined in the end
 _NARROW: Final = 8
 _LONG: Final = 12  # with so many operations per element the additions are no longer what the machine waits for
-_FLAGS: Final = 64  # lanes of truth values
-_FULL: Final = 255  # as many as a lane of them can count
 _CALL: Final = 13  # a function of the C library counts for so many
 
 Group: TypeAlias = Sequence[Reduction]
@@ -68,29 +67,14 @@ def counts_flags(reduction: Reduction) -> bool:
 
 
 def _emit_count(reduction: Reduction, axes: list[int], span: tuple[str, str] | None) -> str:
-    """In lanes of a byte, which are added up before one of them can be full."""
-    kernel, fast, claim = reduction.kernel, axes[-1], reduction.kernel.names.claim
-    total = kernel.declare(claim("total"), reduction.type)
-    lane, at, last = claim("lane"), claim("at"), claim("last")
+    """Truth values of the last axis, in lanes of a byte."""
+    kernel, fast = reduction.kernel, axes[-1]
+    total = kernel.declare(kernel.names.claim("total"), reduction.type)
     kernel.line(f"{reduction.type} {total} = {reduction.identity};")
     whole = ("0", reduction.extent(fast))
     with reduction.loops(axes[:-1], span):
-        begin, end = whole if len(axes) > 1 else span or whole
-        kernel.line(f"int64_t {at} = {begin};")
-        with kernel.block(f"while ({end} - {at} >= {_FLAGS})"):
-            most = _FLAGS * _FULL
-            kernel.line(f"const int64_t {last} = {end} - {at} > {most} ? {at} + {most} : {end};")
-            kernel.line(f"uint8_t {lane}[{_FLAGS}];")
-            with reduction.over(_FLAGS) as number:
-                kernel.line(f"{lane}[{number}] = 0;")
-            head = f"for (; {at} + {_FLAGS} <= {last}; {at} += {_FLAGS})"
-            with kernel.block(head), reduction.over(_FLAGS) as number:
-                kernel.line(f"const int64_t {reduction.name(fast)} = {at} + {number};")
-                kernel.line(f"{lane}[{number}] = (uint8_t)({lane}[{number}] + {reduction.element(plain=True)});")
-            kernel.line(f"for (int {number} = 0; {number} < {_FLAGS}; ++{number})")
-            kernel.line(f"    {total} += {lane}[{number}];")
-        with reduction.loops([fast], (at, end)):
-            kernel.line(f"{total} += {reduction.element(plain=True)};")
+        part = whole if len(axes) > 1 else span or whole
+        emit_flag_count(kernel, reduction.name(fast), part, total, lambda: reduction.element(plain=True))
     return total
 
 
