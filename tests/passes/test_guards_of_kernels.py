@@ -27,8 +27,6 @@ LEFT = {
         "slice is empty or reversed": 4, SHAPES: 6, "integer too large": 1, "integer too small": 1,
         "result too large for a float": 6, TOO_LARGE: 1, "np.roll: the axis is shorter than twice the shift": 4,
     },
-    # The length of a slice that may be clipped is a number of its own in every turn.
-    "lenet": {"integer too large": 4, "zero-size array to a reduction which has no identity": 4},
     # The number of frequencies depends on the energy, and neighbours are numbers in an array.
     "self_energies": {"integer too large": 1, "integer too small": 2, "index out of bounds": 10, INNER: 2},
     # Every stage has arrays of other shapes.

@@ -92,7 +92,17 @@ def in_time(A):
     return B
 
 
-PARTS = [paths, small, downwards_in_steps, two_loops, growing, products, in_time]
+def a_known_number_of_turns(A):
+    out = np.zeros((100, A.shape[1]))
+    for i in range(100):
+        t = np.zeros(A.shape[1] + 1)
+        for k in range(A.shape[1]):
+            t[k + 1] = t[k] + A.shape[0] - i
+        out[i] = t[1:]
+    return out
+
+
+PARTS = [a_known_number_of_turns, paths, small, downwards_in_steps, two_loops, growing, products, in_time]
 
 
 def the_row_before(A):
@@ -162,7 +172,7 @@ def test_turns_that_meet_stay(function: Callable[..., Any]) -> None:
 
 def test_large_temporaries_are_left_alone() -> None:
     """Memory is not taken many times where their own loops are parallel."""
-    program = weft.program(paths, threads=2)
+    program = weft.program(paths, threads=2, fallback="error")
     program(np.ones((8, 100000)))
     assert program.stats.peak_bytes < 2 * 100001 * 8
 
@@ -177,7 +187,7 @@ CASES += [(paths, np.float32), (small, np.int64), (products, np.complex128)]
 
 @pytest.mark.parametrize(("function", "dtype"), CASES)
 def test_programs_agree(function: Callable[..., Any], dtype: Any) -> None:
-    program = weft.program(function, threads=2)
+    program = weft.program(function, threads=2, fallback="error")
     for shape in SHAPES:
         for layout in LAYOUTS if function is two_loops else LAYOUTS[:1]:
 
@@ -189,7 +199,7 @@ def test_programs_agree(function: Callable[..., Any], dtype: Any) -> None:
 
 @pytest.mark.parametrize("function", [paths, two_loops, products, small])
 def test_warnings_come_as_in_python(function: Callable[..., Any]) -> None:
-    program = weft.program(function, threads=2)
+    program = weft.program(function, threads=2, fallback="error")
     for odd in (np.nan, np.inf, -np.inf, 1.7e308):
 
         def make(odd: float = odd) -> list[Any]:
@@ -203,13 +213,15 @@ def test_warnings_come_as_in_python(function: Callable[..., Any]) -> None:
 def test_the_same_bits_on_one_and_two_threads() -> None:
     A = np.random.default_rng(1).uniform(-1, 1, (500, 300))
     for function in (paths, products, two_loops):
-        results = [weft.program(function, threads=threads)(A[:60, :50]) for threads in (1, 2)]
+        results = [weft.program(function, threads=threads, fallback="error")(A[:60, :50]) for threads in (1, 2)]
         assert results[0].tobytes() == results[1].tobytes()
 
 
 def test_it_can_be_left_out() -> None:
     A = vector(60).reshape(12, 5)
-    np.testing.assert_array_equal(weft.program(paths, without=("private-arrays",))(A), weft.program(paths)(A))
+    np.testing.assert_array_equal(
+        weft.program(paths, without=("private-arrays",))(A), weft.program(paths, fallback="error")(A)
+    )
 
 
 def test_a_wish_comes_true() -> None:
@@ -222,7 +234,7 @@ def test_a_wish_comes_true() -> None:
             out[i] = path.sum() - path[0]
         return out
 
-    program = weft.program(wished)
+    program = weft.program(wished, fallback="error")
     outcome = run(program, [matrix(9, 4)])
     assert not outcome.own_warnings
     assert "stays a loop: each iteration allocates" not in str(program.explain())

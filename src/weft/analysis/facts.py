@@ -146,20 +146,24 @@ class Facts:
 
 
 def limits_of(let: Let) -> Iterator[Constraint]:
-    """What an integer cannot exceed: the smaller of two, the larger of two, a remainder."""
-    expr = let.expr
-    if not isinstance(expr, Op) or expr.name not in ("minimum", "maximum", "remainder") or expr.type != PY_INT:
+    """What an integer cannot exceed: the smaller of two, the larger of two, a remainder, a quotient."""
+    if not isinstance(let.expr, Op) or let.expr.type != PY_INT or len(let.expr.args) != 2:
         return
     value = index(let.value)
-    left, right = (as_index(arg) for arg in expr.args)
-    if expr.name == "remainder":
-        if right is not None and is_nonnegative(right):  # and not 0: a guard has seen to that
+    left, right = (as_index(arg) for arg in let.expr.args)
+    match let.expr.name:
+        case "minimum":
+            yield from (Constraint(side - value) for side in (left, right) if side is not None)
+        case "maximum":
+            yield from (Constraint(value - side) for side in (left, right) if side is not None)
+        case "remainder" if right is not None and is_nonnegative(right):  # and not 0: a guard has seen to that
             yield Constraint(value)
             yield Constraint(right - 1 - value)
-        return
-    for side in (left, right):
-        if side is not None:
-            yield Constraint(side - value if expr.name == "minimum" else value - side)
+        case "floor_divide" if left is not None and right is not None and (right.constant or 0) > 0:
+            yield Constraint(left - value * right)
+            yield Constraint(value * right + right - 1 - left)
+        case _:
+            return
 
 
 def _without_refuted(alternatives: Iterable[Constraint], facts: Iterable[Constraint | None]) -> tuple[Constraint, ...]:

@@ -261,7 +261,8 @@ class _Walk:
             if let.warn < 0 and _is_another(let.value, expr):
                 here.define(let.value, expr)
             else:
-                lets.append(let if expr is let.expr else replace(let, expr=expr))
+                value = here.defined(let.value)  # its bounds may be known better by now
+                lets.append(let if expr is let.expr and value is let.value else replace(let, value=value, expr=expr))
         writes = tuple([(here.memlet(memlet), here.expr(expr)) for memlet, expr in node.writes])
         if not reads and not lets and not writes:
             return None
