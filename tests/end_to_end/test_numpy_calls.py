@@ -449,7 +449,7 @@ def with_a_function(a: Any) -> Any:
     [
         (writes_out, (np.ones(3), np.ones(3, complex)), "E115"),
         (real_eigenvalues, (MATRIX,), "E242"),
-        (with_a_function, (VECTOR,), "E210"),
+        (with_a_function, (VECTOR,), "E287"),
     ],
 )
 def test_what_is_not_pure_or_not_typed_is_refused(function: Any, args: Any, code: str):

@@ -56,7 +56,8 @@ def lower_pad(
     pairs = _pairs(build, pad_width, given.rank)
     value = _fill(build, constant_values, given.dtype)
     if kind not in _MODES or pairs is None or value is None or not given.rank:
-        raise build.error("E287", "np.pad is compiled for borders of a known kind and one number of the array's type")
+        words = "np.pad is compiled for borders of a known kind and one number of the array's type"
+        raise build.error("E287", words, f"give the mode as a constant: {', '.join(_MODES)}")
     for extent, pair in zip(given.shape, pairs, strict=True):
         _guard_pair(build, extent, pair, kind)
     shape = tuple(extent + before + after for extent, (before, after) in zip(given.shape, pairs, strict=True))
@@ -169,9 +170,13 @@ def lower_gradient(
     plain = [item for item in varargs if isinstance(item, Scalar) and item.type.python]
     axes = [static_axis(build, axis, array.rank)] if isinstance(axis, Scalar) else list(range(array.rank))
     if not (isinstance(axis, Scalar) or is_none(axis)) or static_int(build, edge_order, "edge_order") != 1:
-        raise build.error("E288", "np.gradient is compiled for one axis or all of them, to first order at the ends")
+        raise build.error(
+            "E288", "np.gradient is compiled for one axis or all of them", "take one axis after the other"
+        )
     if len(plain) < len(varargs) or array.dtype.kind not in "fc" or len(plain) not in (0, 1, len(axes)):
-        raise build.error("E288", "np.gradient is compiled for even spacings given as numbers")
+        raise build.error(
+            "E288", "np.gradient is compiled for spacings that are numbers", "give a number for each axis"
+        )
     if not array.rank:
         raise PythonRaises("a number has no gradient")
     even = plain or [Scalar(python_const(1.0))]
