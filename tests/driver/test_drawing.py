@@ -19,6 +19,7 @@ import weft
 from tests.conftest import Golden
 from tests.ir.samples import SAMPLES, sample
 from tests.kernels.forms import USUAL
+from tests.selection import in_turn
 from weft.driver.drawing import draw_program
 from weft.driver.drawing.arrange import arrange_box
 from weft.driver.drawing.contents import program_box
@@ -148,8 +149,7 @@ def test_every_kind_of_node(name: str) -> None:
     assert_tidy(program)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("name", BY_NAME)
+@pytest.mark.parametrize(("name", "kind"), in_turn(list(BY_NAME), KINDS))
 def test_every_kernel(name: str, kind: str) -> None:
     graph = kernel_graph(name, kind)
 

@@ -23,6 +23,7 @@ from tests.kernels.forms import (
     square,
 )
 from tests.kernels.wrong_shapes import WRONG
+from tests.selection import every, in_turn, title
 from weft_bench.agreement import compare_values
 from weft_bench.kernel import Inputs, Kernel, Sizes
 from weft_bench.kernels import BY_NAME, KERNELS
@@ -44,8 +45,8 @@ def laid_out() -> list[Any]:
     """The last type of every kernel in all layouts, the others in the plainest: every variant takes time."""
     return [
         pytest.param(kernel, dtype, layout, id=f"{layout}-{kernel.name}-{dtype}")
-        for layout in LAYOUTS
         for kernel, dtype in TYPED
+        for layout in LAYOUTS
         if layout != "axes_turned" and (layout == "contiguous" or dtype == kernel.dtypes[-1])
     ]
 
@@ -100,7 +101,7 @@ def assert_same_value(actual: Any, expected: Any, tolerance_eps: float, name: st
 # ---------------------------------------------------------------- the ordinary forms
 
 
-@pytest.mark.parametrize(("kernel", "dtype", "layout"), laid_out())
+@pytest.mark.parametrize(("kernel", "dtype", "layout"), every(2, laid_out()))
 def test_layouts(kernel: Kernel, dtype: str, layout: str) -> None:
     sizes = USUAL[kernel.name]
 
@@ -151,8 +152,7 @@ def test_size_one_runs_natively(kernel: Kernel) -> None:
         assert_native(program)
 
 
-@each_kernel
-@pytest.mark.parametrize("layout", ["fortran", "every_second", "backwards"])
+@pytest.mark.parametrize(("kernel", "layout"), in_turn(KERNELS, ["fortran", "every_second", "backwards"]), ids=title)
 def test_mixed_layouts(kernel: Kernel, layout: str) -> None:
     sizes = USUAL[kernel.name]
 

@@ -11,6 +11,7 @@ import pytest
 import weft
 from tests.interp.test_stages import agree, copied, objects_of
 from tests.kernels.forms import USUAL
+from tests.selection import in_turn, title
 from weft.driver.compiler import generate, run_steps
 from weft.driver.options import PASSES
 from weft.driver.pipelines import cpu_lowering, cpu_pipeline
@@ -20,12 +21,7 @@ from weft_bench.kernel import Kernel
 from weft_bench.kernels import BY_NAME, KERNELS
 
 each_kernel = pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.name)
-LARGE = ("self_energies", "channel_flow", "lenet", "cavity_flow")  # twenty passes left out take ten seconds and more
-
-
-def slow_where_large(kernel: Kernel) -> Any:
-    """A parameter set for `make test`, or only for `make test-all`."""
-    return pytest.param(kernel, id=kernel.name, marks=pytest.mark.slow if kernel.name in LARGE else ())
+PARTS = 6  # of the passes: a kernel with all of them takes ten seconds and more
 
 
 def test_every_pass_of_the_pipeline_has_a_switch() -> None:
@@ -40,14 +36,14 @@ def test_an_unknown_pass_is_refused() -> None:
         weft.program(without=("speed-up",))(lambda: 0)
 
 
-@pytest.mark.parametrize("kernel", [slow_where_large(kernel) for kernel in KERNELS])
-def test_each_pass_left_out(kernel: Kernel) -> None:
+@pytest.mark.parametrize(("kernel", "part"), in_turn(KERNELS, range(PARTS)), ids=title)
+def test_each_pass_left_out(kernel: Kernel, part: int) -> None:
     inputs = kernel.make_inputs(USUAL[kernel.name], np.dtype(kernel.dtypes[-1]), np.random.default_rng(3))
     arguments = [inputs[name] for name in inspect.signature(kernel.function).parameters]
     expected = copied(arguments)
     result = kernel.function(*expected)
     start = generate(kernel.function, copied(arguments)).stages[0].program
-    for seed, name in enumerate(PASSES):
+    for seed, name in list(enumerate(PASSES))[part::PARTS]:
         program = run_steps(start, cpu_pipeline((name,)), Session())[-1].program
         mine = copied(arguments)
         outcome = interpret(program, objects_of(program, mine), seed=seed)
