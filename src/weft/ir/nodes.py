@@ -277,15 +277,13 @@ class Scan:
 class MatMul:
     """`output[..., i, j] = sum over k of lhs[..., i, k] * rhs[..., k, j]`, all of one element type.
 
-    Vectors are views with an added axis; batch axes are already broadcast. For bool the sum is `or`. A `sweep` is
-    made by loops of our own where its matrix is large, together with a sweep of the same matrix right before it: that
-    says how, and changes no meaning.
+    Vectors are views with an added axis; batch axes are already broadcast. For bool the sum is `or`.
     """
 
     output: View
     lhs: View
     rhs: View
-    sweep: bool = False
+    sweep: bool = False  # by loops of our own, with one of the same matrix right before it: how, not what
     warn: int = -1
     id: int = field(default=0, compare=False)
     span: Span | None = field(default=None, compare=False, repr=False)
@@ -487,8 +485,7 @@ class Region:
 class Program:
     """A whole function: what comes in, the containers, and the body, which ends with a Return on every path.
 
-    `scalars` gives the values defined by scalar slots: (slot, value). Extents of argument containers are values too,
-    defined on entry. `constants` are Python objects that bundles refer to.
+    `scalars`: (slot, value). Extents of argument containers are values too. `constants`: objects that bundles refer to.
     """
 
     name: str

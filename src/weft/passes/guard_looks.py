@@ -355,17 +355,17 @@ class Look:
 
     def check(self, check: Check, site: OpenSite, holding: list[Value]) -> Iterator[Node]:
         bench, span = self.bench, self.loop.span
-        counts = [self.count(loop) for loop in check.loops]
+        counts = [_count(loop, self.facts, self.bench) for loop in check.loops]
         lets = [let for count in counts for let in count.lets]
         trips = [count.trips for count in counts] or [const_index(1)]
         if check.around:
-            trips[0] = self.if_all_run(check.around, trips[0], lets)
+            trips[0] = _if_all_run(check.around, trips[0], lets, self.bench)
         turns = [Value(bench.number(), loop.var.name, PY_INT, 0, None, const_index(0), trip - 1)
                  for loop, trip in zip(check.loops or (self.loop,), trips, strict=True)]  # fmt: skip
         condition = _all([found.condition for found in check.found])
         source = Elements(tuple(turns), tuple(trips), tuple(self.code.slice_of(values_in(condition))), condition)
         container = bench.container("holds", NP_BOOL.dtype, (), Storage.STACK)
-        reduce = self.joining(container, source)
+        reduce = _joining(container, source, self.loop, self.bench)
         at: dict[Value, Expr] = {
             loop.var: count.at(turns[number])
             for number, (loop, count) in enumerate(zip(check.loops, counts, strict=True))
@@ -392,7 +392,7 @@ class Look:
         condition = _all(whole.conditions)
         source = Elements(params, shape, tuple(code.slice_of(values_in(condition))), condition)
         container = bench.container("holds", NP_BOOL.dtype, (), Storage.STACK)
-        reduce = self.joining(container, source)
+        reduce = _joining(container, source, self.loop, self.bench)
         holds = bench.value("holds", NP_BOOL)
         then = (
             Alloc(container=container.name, site=-1, id=bench.number(), span=span),
@@ -411,27 +411,6 @@ class Look:
             id=bench.number(), span=span,
         )  # fmt: skip
 
-    def joining(self, container: Container, source: Elements) -> Reduce:
-        """The reduction that says whether a condition holds at all points."""
-        return Reduce(
-            op="minimum", output=full_view(container), input=source, axes=tuple(range(source.rank)),
-            initial=const(True, NP_BOOL), id=self.bench.number(), span=self.loop.span,
-        )  # fmt: skip
-
-    def count(self, loop: Loop) -> Count:
-        count = counted(loop, self.facts, self.bench)
-        assert count is not None
-        return count
-
-    def if_all_run(self, loops: Sequence[Loop], trips: Index, lets: list[Let]) -> Index:
-        """A number of turns, 0 if one of the loops does not run."""
-        condition: Expr = const(True, NP_BOOL)
-        for loop in loops:
-            condition = op("logical_and", (condition, _runs(loop)), NP_BOOL)
-        value = replace(self.bench.value("turns", PY_INT), low=0)
-        lets.append(Let(value, op("select", (condition, trips, const_index(0)), PY_INT)))
-        return index(value)
-
 
 _ELEMENTS_A_TURN: Final = 256  # of an array that is looked at for each turn of a loop, at most
 _FEW: Final = 4096  # elements that are looked at in any case
@@ -445,6 +424,30 @@ def is_partial(expr: Expr) -> bool:
     divides = expr.name in _PARTIAL and expr.type.dtype.kind in "iu"
     by = as_index(expr.args[1]) if divides else None
     return (divides and (by is None or (by.constant or 0) <= 0)) or any(map(is_partial, expr.args))
+
+
+def _joining(container: Container, source: Elements, loop: Loop, bench: Bench) -> Reduce:
+    """The reduction that says whether a condition holds at all points."""
+    return Reduce(
+        op="minimum", output=full_view(container), input=source, axes=tuple(range(source.rank)),
+        initial=const(True, NP_BOOL), id=bench.number(), span=loop.span,
+    )  # fmt: skip
+
+
+def _count(loop: Loop, facts: Facts, bench: Bench) -> Count:
+    count = counted(loop, facts, bench)
+    assert count is not None
+    return count
+
+
+def _if_all_run(loops: Sequence[Loop], trips: Index, lets: list[Let], bench: Bench) -> Index:
+    """A number of turns, 0 if one of the loops does not run."""
+    condition: Expr = const(True, NP_BOOL)
+    for loop in loops:
+        condition = op("logical_and", (condition, _runs(loop)), NP_BOOL)
+    value = replace(bench.value("turns", PY_INT), low=0)
+    lets.append(Let(value, op("select", (condition, trips, const_index(0)), PY_INT)))
+    return index(value)
 
 
 def _is_linear(atom: Constraint, var: Value) -> bool:
