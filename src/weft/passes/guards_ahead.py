@@ -36,13 +36,13 @@ from weft.ir.nodes import (
     Branch,
     Guard,
     Loop,
+    Map,
     Node,
     NumpyCall,
     Program,
     Region,
     Site,
     Tasklet,
-    While,
     Yield,
 )  # fmt: skip
 from weft.ir.substitution import Substitution, fresh_values
@@ -52,7 +52,7 @@ from weft.passes.dead_code import DropDeadCode
 from weft.passes.guard_looks import Look
 from weft.passes.loop_bodies import has_loops, straight
 from weft.passes.loop_reductions import reduced
-from weft.passes.open_sites import OpenSite, open_site, writes_of
+from weft.passes.open_sites import OpenSite, open_site, rewrite_inside, writes_of
 from weft.support.records import record
 
 
@@ -98,19 +98,12 @@ class _Walk:
         return region if tuple(nodes) == region.nodes else Region(tuple(nodes))
 
     def inside(self, node: Node, facts: Facts, site: OpenSite | None) -> Node:
-        known = facts.inside(node, self.memory)
-        match node:
-            case Loop() | While():
-                kept = None if site is None or self.writes.close(node, site) else site
-                self.depth += isinstance(node, Loop)
-                body = self.region(node.body, known[0], kept)
-                self.depth -= isinstance(node, Loop)
-                return node if body is node.body else replace(node, body=body)
-            case Branch():
-                then, orelse = self.region(node.then, known[0], site), self.region(node.orelse, known[1], site)
-                return node if then is node.then and orelse is node.orelse else replace(node, then=then, orelse=orelse)
-            case _:
-                return node
+        if isinstance(node, Map):
+            return node
+        self.depth += isinstance(node, Loop)
+        made = rewrite_inside(node, facts.inside(node, self.memory), site, self.writes, self.region)
+        self.depth -= isinstance(node, Loop)
+        return made
 
     def looked_at(self, loop: Loop, facts: Facts, site: OpenSite) -> list[Node] | None:
         """A loop without guards behind what looks at all of its turns; None where that is not possible, or no gain."""

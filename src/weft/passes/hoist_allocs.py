@@ -28,11 +28,11 @@ from typing import ClassVar
 from weft.analysis.facts import Facts
 from weft.analysis.uses import container_uses
 from weft.ir.exprs import Value
-from weft.ir.nodes import Alloc, Branch, Container, Loop, Map, Node, Program, Region, Site, Storage, While
+from weft.ir.nodes import Alloc, Container, Loop, Node, Program, Region, Site, Storage, While
 from weft.ir.substitution import Substitution
 from weft.ir.traverse import bound_extents, touched_containers, values_defined_in
 from weft.passes.base import Bench, Session
-from weft.passes.open_sites import Around, OpenSite, allocate_outside, open_site, writes_of
+from weft.passes.open_sites import Around, OpenSite, allocate_outside, open_site, rewrite_inside, writes_of
 from weft.support.records import record
 
 
@@ -87,17 +87,7 @@ class _Walk:
         return region if tuple(nodes) == region.nodes else Region(tuple(nodes))
 
     def inside(self, node: Node, facts: Facts, site: OpenSite | None) -> Node:
-        known = facts.inside(node, self.memory)
-        match node:
-            case Map() | Loop() | While():
-                kept = None if site is None or self.writes.close(node, site) else site
-                body = self.region(node.body, known[0], kept)
-                return node if body is node.body else replace(node, body=body)
-            case Branch():
-                then, orelse = self.region(node.then, known[0], site), self.region(node.orelse, known[1], site)
-                return node if then is node.then and orelse is node.orelse else replace(node, then=then, orelse=orelse)
-            case _:
-                return node
+        return rewrite_inside(node, facts.inside(node, self.memory), site, self.writes, self.region)
 
     # -- out of loops
 

@@ -37,7 +37,6 @@ from weft.ir.nodes import (
     Continue,
     Guard,
     Loop,
-    Map,
     Node,
     Program,
     Region,
@@ -48,7 +47,7 @@ from weft.ir.nodes import (
 )  # fmt: skip
 from weft.ir.traverse import all_nodes, bound_extents, inner_regions, values_defined_in
 from weft.passes.base import Bench, Session
-from weft.passes.open_sites import OpenSite, open_site, writes_of
+from weft.passes.open_sites import OpenSite, open_site, rewrite_inside, writes_of
 from weft.passes.propagate_values import PropagateValues
 from weft.support.abi import NOT_COMPILED
 from weft.support.records import record
@@ -130,17 +129,7 @@ class _Walk:
         return guards, loop
 
     def inside(self, node: Node, facts: Facts, site: OpenSite | None) -> Node:
-        known = facts.inside(node, self.memory)
-        match node:
-            case Map() | Loop() | While():
-                kept = None if site is None or self.writes.close(node, site) else site
-                body = self.region(node.body, known[0], kept)
-                return node if body is node.body else replace(node, body=body)
-            case Branch():
-                then, orelse = self.region(node.then, known[0], site), self.region(node.orelse, known[1], site)
-                return node if then is node.then and orelse is node.orelse else replace(node, then=then, orelse=orelse)
-            case _:
-                return node
+        return rewrite_inside(node, facts.inside(node, self.memory), site, self.writes, self.region)
 
 
 @record(frozen=False)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import field, replace
 
+from weft.analysis.facts import Facts
 from weft.analysis.memory import Memory, made_in_loops
 from weft.analysis.uses import written_by
 from weft.ir.exprs import Index, Value
-from weft.ir.nodes import Alloc, Container, Elementwise, Node, Program, Region, Site
+from weft.ir.nodes import Alloc, Branch, Container, Elementwise, Loop, Map, Node, Program, Region, Site, While
 from weft.ir.traverse import bundle_views, inner_regions, leaving_bundles
 from weft.support.records import record
 
@@ -104,3 +105,23 @@ class Writes:
             names = frozenset(written_by(node)).union(*inside)
             found = self._known[id(node)] = (node, names)  # kept, so that its address stays its own
         return found[1]
+
+
+def rewrite_inside(
+    node: Node,
+    known: Sequence[Facts],
+    site: OpenSite | None,
+    writes: Writes,
+    rewrite: Callable[[Region, Facts, OpenSite | None], Region],
+) -> Node:
+    """A node with its regions rewritten: under the facts that hold in each, with the site that is open at its head."""
+    match node:
+        case Map() | Loop() | While():
+            kept = None if site is None or writes.close(node, site) else site
+            body = rewrite(node.body, known[0], kept)
+            return node if body is node.body else replace(node, body=body)
+        case Branch():
+            then, orelse = rewrite(node.then, known[0], site), rewrite(node.orelse, known[1], site)
+            return node if then is node.then and orelse is node.orelse else replace(node, then=then, orelse=orelse)
+        case _:
+            return node

@@ -28,7 +28,6 @@ from weft.ir.exprs import Expr, Index, Value, const, const_index, index, op
 from weft.ir.nodes import (
     Alloc,
     Axis,
-    Branch,
     Container,
     Continue,
     Layout,
@@ -52,7 +51,15 @@ from weft.ir.traverse import all_nodes, site_left_through, values_defined_in
 from weft.passes.base import Bench, Session, rewrite_nodes
 from weft.passes.loop_bodies import Count, counted, only_if, shapes_fixed, straight
 from weft.passes.loop_to_map import LoopToMap
-from weft.passes.open_sites import Around, OpenSite, allocate_outside, most_outside, open_site, writes_of
+from weft.passes.open_sites import (
+    Around,
+    OpenSite,
+    allocate_outside,
+    most_outside,
+    open_site,
+    rewrite_inside,
+    writes_of,
+)
 from weft.passes.schedule_maps import why_in_order
 from weft.support.records import record
 
@@ -124,17 +131,9 @@ class _Walk:
         return region if tuple(nodes) == region.nodes else Region(tuple(nodes))
 
     def inside(self, node: Node, facts: Facts, site: OpenSite | None) -> Node:
-        known = facts.inside(node, self.memory)
-        match node:
-            case Loop() | While():
-                kept = None if site is None or self.writes.close(node, site) else site
-                body = self.region(node.body, known[0], kept)
-                return node if body is node.body else replace(node, body=body)
-            case Branch():
-                then, orelse = self.region(node.then, known[0], site), self.region(node.orelse, known[1], site)
-                return node if then is node.then and orelse is node.orelse else replace(node, then=then, orelse=orelse)
-            case _:
-                return node
+        if isinstance(node, Map):
+            return node
+        return rewrite_inside(node, facts.inside(node, self.memory), site, self.writes, self.region)
 
     def apart(self, node: Loop | Map, facts: Facts, site: OpenSite | None) -> list[Node] | None:
         """A loop or map that allocates, in parts that have memory of their own; None where it stays as it is."""
