@@ -15,6 +15,9 @@ RUN := $(VENV)/.stamp-run
 DEV := $(VENV)/.stamp-dev
 PIP_INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check
 
+# Where bytecode is not to be kept, every process of the tests would compile the compiler anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 
