@@ -53,7 +53,7 @@ from tests.end_to_end.outcome import (
 from weft import codegen
 from weft.codegen import support_machine
 from weft.codegen.module import COptions, emit_module
-from weft.driver.compiler import Generated, abi_header, compile_text, generate
+from weft.driver.compiler import Generated, abi_header, build_options, generate
 from weft.driver.engine import native, toolchain_for
 from weft.driver.fingerprints import identity_key, same_array, type_key
 from weft.driver.graph_runs import resumed
@@ -63,6 +63,7 @@ from weft.driver.options import Options, compiler_choice
 from weft.driver.stats import Stats
 from weft.interp import Left, interpret
 from weft.ir.nodes import Program
+from weft.runtime.compile import compile_c
 from weft.runtime.native import load_kernel
 from weft.runtime.process import CompilerFailed
 from weft.support.abi import ArgKind, KernelInfo
@@ -269,7 +270,8 @@ def compile_variants(variants: Sequence[Variant], folder: Path) -> list[Kernel]:
     """The kernels of several variants, out of one C file."""
     with every_map_in_pieces():
         file = emit_module([variant.program for variant in variants], options=COptions(header=abi_header()))
-    library = compile_text(file.source, toolchain_for(compiler_choice()), folder / "module.so", fast=False)
+    toolchain, build = toolchain_for(compiler_choice()), build_options(fast=False)
+    library = compile_c(toolchain, file.source, folder / "module.so", build=build)
     return [
         Kernel(
             info, load_kernel(library, info.symbol), info.constants, tuple(arg.value for arg in info.args), file.source

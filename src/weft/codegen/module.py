@@ -12,6 +12,7 @@ from weft.codegen.access import is_strided, stride_name
 from weft.codegen.c_types import c_type, load_scalar
 from weft.codegen.kernel import Kernel, Scope, words
 from weft.codegen.names import identifier
+from weft.codegen.pieces import cut, in_piece
 from weft.codegen.references import extent_value
 from weft.codegen.regions import emit_region
 from weft.codegen.sites import guarded_sites
@@ -26,26 +27,38 @@ _AT = "#define WEFT_AT(type, base, offset) (*(type *)((char *)(base) + (offset))
 
 @record(kw_only=True)
 class COptions:
-    """`header` is the text of weft_abi.h: the file stands for itself. `strict`: NumPy's bits for functions."""
+    """`header` is the text of weft_abi.h. `strict`: NumPy's bits for functions.
+
+    `apart`: long support functions are in files of their own, and a long file is in pieces. Else one file is all.
+    """
 
     header: str
     strict: bool = False
+    apart: bool = False
 
 
 @record
 class CModule:
-    """The C text of one program, and what its caller must know. Constants in `info` are still Python objects."""
+    """The C text of one program, and what its caller must know. Constants in `info` are still Python objects.
+
+    `units` are further files to be linked with it, the same for many programs. `pieces`: how many can be compiled
+    apart, piece k with `WEFT_PIECE(number)` defined as `number == k`.
+    """
 
     source: str
     info: KernelInfo
+    units: tuple[str, ...] = ()
+    pieces: int = 1
 
 
 @record
 class CFile:
-    """Several programs in one C text."""
+    """Several programs in one C text; the rest as in `CModule`."""
 
     source: str
     infos: tuple[KernelInfo, ...]
+    units: tuple[str, ...] = ()
+    pieces: int = 1
 
 
 def default_symbol(program: Program) -> str:
@@ -56,29 +69,35 @@ def default_symbol(program: Program) -> str:
 def emit_c(program: Program, *, symbol: str | None = None, options: COptions) -> CModule:
     """One program as a C file of its own."""
     file = emit_module([program], symbols=[symbol or default_symbol(program)], options=options)
-    return CModule(file.source, file.infos[0])
+    return CModule(file.source, file.infos[0], file.units, file.pieces)
 
 
 def emit_module(programs: Sequence[Program], *, symbols: Sequence[str] | None = None, options: COptions) -> CFile:
     """Several programs in one file, with their common support functions once. Symbols must differ."""
     if symbols is None:
         symbols = [f"{default_symbol(program)}_{number}" for number, program in enumerate(programs)]
-    support = SupportFunctions(strict=options.strict)
-    texts: list[str] = []
-    infos: list[KernelInfo] = []
-    for program, symbol in zip(programs, symbols, strict=True):
-        text, info = _emit_program(program, symbol, support)
-        texts.append(text)
-        infos.append(info)
+    support = SupportFunctions(strict=options.strict, apart=options.apart)
+    written = [_emit_program(program, symbol, support) for program, symbol in zip(programs, symbols, strict=True)]
+    # The kernel sets the variables of `support.loops` for its own file.
+    pieces = cut([text for each in written for text in each.bodies], alone=not options.apart or bool(support.loops))
+    texts = [*pieces.texts, *(in_piece(0, each.kernel, pieces.count) for each in written)]
     parts = [options.header.rstrip("\n") + "\n"]
     if any("WEFT_AT(" in text for text in texts):
         parts.append(_AT)
     if support.text:
         parts.append(support.text)
-    return CFile("\n".join([*parts, *texts]), tuple(infos))
+    units = tuple(f"{parts[0]}\n{text}" for text in support.units.values())
+    return CFile("\n".join([*parts, *texts]), tuple(each.info for each in written), units, pieces.count)
 
 
-def _emit_program(program: Program, symbol: str, support: SupportFunctions) -> tuple[str, KernelInfo]:
+@record
+class _Written:
+    bodies: tuple[str, ...]
+    kernel: str
+    info: KernelInfo
+
+
+def _emit_program(program: Program, symbol: str, support: SupportFunctions) -> _Written:
     kernel = Kernel(program, symbol, support, emit_region)
     kernel.guarded = guarded_sites(program)
     kernel.declare("ctx", "weft_ctx *")
@@ -90,7 +109,7 @@ def _emit_program(program: Program, symbol: str, support: SupportFunctions) -> t
     setters, wanted = entry_lines(support.loops, len(kernel.libraries))
     kernel.libraries += wanted
     head = f"int32_t {symbol}(weft_ctx *ctx, const weft_value *args, weft_value *out)"
-    lines = [*kernel.outlined, f"{head};", "", head, "{"]
+    lines = [f"{head};", "", head, "{"]
     lines += [f"    {line}" for line in (*setters, *_needed(entries, body))]
     info = KernelInfo(
         name=program.name,
@@ -106,7 +125,7 @@ def _emit_program(program: Program, symbol: str, support: SupportFunctions) -> t
         libraries=tuple(kernel.libraries),
         numpy_calls=tuple(kernel.numpy_calls),
     )
-    return "\n".join(lines) + "\n" + body + "}\n", info
+    return _Written(tuple(kernel.outlined), "\n".join(lines) + "\n" + body + "}\n", info)
 
 
 def _entry_lines(kernel: Kernel) -> list[tuple[str, str]]:

@@ -188,4 +188,4 @@ def _function(kernel: Kernel, dtype: DType) -> tuple[str, str]:
         start = len(kernel.libraries)
         kernel.libraries += wanted
     offset = f" + {start}" if start else ""
-    return kernel.support.need("product", dtype), f"ctx, ctx->library{offset}, "
+    return kernel.support.need_unit("product", dtype), f"ctx, ctx->library{offset}, "

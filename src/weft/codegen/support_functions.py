@@ -42,9 +42,11 @@ class SupportFunctions:
     """What one C file needs so far, in the order of first need."""
 
     strict: bool = False  # mathematical functions by NumPy's own inner loops
+    apart: bool = False  # the longest functions in files of their own, see `need_unit`
     declarations: dict[str, str] = field(default_factory=dict[str, str])
     loops: dict[str, str] = field(default_factory=dict[str, str])  # C name -> "exp:d->d"
     functions: dict[str, str] = field(default_factory=dict[str, str])
+    units: dict[str, str] = field(default_factory=dict[str, str])  # C name -> the text of its file
 
     def need(self, name: str, dtype: DType) -> str:
         """The C name of a support function for an element type; it and what it calls will be in the file."""
@@ -55,6 +57,20 @@ class SupportFunctions:
                 raise InternalError(f"there is no C for {name} on {dtype.value}")
             text = self._instantiate(template, dtype)
             self.functions[symbol] = text
+        return symbol
+
+    def need_unit(self, name: str, dtype: DType) -> str:
+        """The same in a file of its own, equal for all programs: what is made of it once can be kept."""
+        if not self.apart:
+            return self.need(name, dtype)
+        symbol = f"weft_unit_{name}_{tag(dtype)}"
+        if symbol not in self.functions:
+            unit = SupportFunctions(strict=self.strict)
+            plain = unit.need(name, dtype)
+            head, body = unit.functions[plain].split("\n{", 1)
+            head = head.replace("static ", "WEFT_HIDDEN ", 1).replace(plain, symbol, 1)
+            unit.functions[plain] = f"{head}\n{{{body}"
+            self.functions[symbol], self.units[symbol] = f"{head};", unit.text
         return symbol
 
     def need_apart(self, name: str, dtype: DType) -> str:

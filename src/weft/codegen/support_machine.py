@@ -10,7 +10,7 @@ from typing import Final
 MACHINE_FUNCTIONS: Final = {
     # Nobody writes it, but the compiler cannot know.
     "zero": """
-int32_t weft_zero;
+__attribute__((weak)) WEFT_HIDDEN int32_t weft_zero;
 """,
     "retain": """
 static inline weft_block *weft_retain(weft_block *block)

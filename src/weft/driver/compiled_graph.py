@@ -19,7 +19,7 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
-from weft.driver.compiler import Stage, compile_text, emit_kernel
+from weft.driver.compiler import Stage, compile_module, emit_kernel
 from weft.driver.dump import Dump
 from weft.driver.engine import native, process_cache, toolchain_for
 from weft.driver.host import Host
@@ -138,14 +138,15 @@ def _kernel_of(graph: Graph, options: Options) -> tuple[Kernel, bool]:
     if directory is not None:
         Dump(directory, f"{info.name}-graph", 0).write([Stage("graph", graph.program)], source)
     cache, toolchain = process_cache(), toolchain_for(compiler_choice())
-    parts = ("graph", source, options.fast, toolchain.fingerprint, wants_sanitizers())
+    parts = ("graph", source, module.units, options.fast, toolchain.fingerprint, wants_sanitizers())
     key = hashlib.sha256(repr(parts).encode()).hexdigest()
     with cache.lock(key):
         entry = cache.load(key)
         compiled = entry is None
         if entry is None:
             try:
-                library = compile_text(source, toolchain, cache.scratch(key) / "kernel.so", fast=options.fast)
+                output = cache.scratch(key) / "kernel.so"
+                library = compile_module(module, toolchain, output, cache=cache, fast=options.fast)
             except CompilerFailed as problem:
                 if problem.timed_out:
                     raise

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import FunctionType
 from typing import Any
@@ -26,7 +27,8 @@ from weft.frontend.source import SourceUnavailable, read_function
 from weft.ir.nodes import Program
 from weft.ir.verifier import verify
 from weft.passes.base import Pass, Session
-from weft.runtime.compile import compile_c
+from weft.runtime.cache import Cache
+from weft.runtime.compile import Parts, compile_c
 from weft.runtime.files import NATIVE_DIRECTORY
 from weft.runtime.toolchain import BuildOptions, Toolchain
 from weft.support.abi import KernelInfo, Remark
@@ -47,11 +49,20 @@ class Stage:
 class Generated:
     """C text with its tables; constants and static values are still Python objects."""
 
-    source: str
-    info: KernelInfo
+    module: CModule
     objects: tuple[Any, ...]
     stages: tuple[Stage, ...]
     session: Session
+
+    @property
+    def source(self) -> str:
+        """The C text of the kernel itself."""
+        return self.module.source
+
+    @property
+    def info(self) -> KernelInfo:
+        """What its caller must know."""
+        return self.module.info
 
 
 def lower(
@@ -89,7 +100,7 @@ def generate(
     if dump is not None:
         dump.write(stages, module.source)
     info = module.info._replace(remarks=_remarks(session, function), statements=_statement_count(function))
-    return Generated(module.source, info, lowered.objects, tuple(stages), session)
+    return Generated(replace(module, info=info), lowered.objects, tuple(stages), session)
 
 
 def _statement_count(function: FunctionType) -> int:
@@ -121,7 +132,7 @@ def run_steps(program: Program, steps: Iterable[Pass], session: Session) -> list
 
 def emit_kernel(program: Program, *, strict: bool) -> CModule:
     """The C text of a program at the level of maps, with its tables."""
-    return emit_c(program, options=COptions(header=abi_header(), strict=strict))
+    return emit_c(program, options=COptions(header=abi_header(), strict=strict, apart=True))
 
 
 def abi_header() -> str:
@@ -134,6 +145,8 @@ def build_options(*, fast: bool) -> BuildOptions:
     return BuildOptions(fast=fast, sanitize=wants_sanitizers())
 
 
-def compile_text(source: str, toolchain: Toolchain, output: Path, *, fast: bool) -> Path:
-    """The shared library of a C text."""
-    return compile_c(toolchain, source, output, timeout_s=compile_timeout_s(), build=build_options(fast=fast))
+def compile_module(module: CModule, toolchain: Toolchain, output: Path, *, cache: Cache, fast: bool) -> Path:
+    """The shared library of a program's C text; what it has in common with others is kept in the cache."""
+    parts = Parts(module.units, module.pieces, cache)
+    build = build_options(fast=fast)
+    return compile_c(toolchain, module.source, output, parts=parts, timeout_s=compile_timeout_s(), build=build)

@@ -298,7 +298,7 @@ class Engine:
     def _compile(
         self, cache: Cache, name: str, toolchain: Toolchain, params: tuple[Any, ...], general: bool
     ) -> kernels.Kernel:
-        from weft.driver.compiler import compile_text, generate
+        from weft.driver.compiler import compile_module, generate
         from weft.driver.dump import Dump
 
         directory = dump_directory()
@@ -320,7 +320,7 @@ class Engine:
         self.stats.count_legality(made.session.solver.work)
         work = cache.scratch(name)
         try:
-            library = compile_text(made.source, toolchain, work / "kernel.so", fast=self.options.fast)
+            library = compile_module(made.module, toolchain, work / "kernel.so", cache=cache, fast=self.options.fast)
         except CompilerFailed as problem:
             if dump:
                 dump.log(problem.output)  # the compiler's own words, for those who asked

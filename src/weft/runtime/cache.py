@@ -4,6 +4,7 @@ in:   a key (a string that names everything the kernel depends on), the library,
 out:  the same again, in a later process, checked byte for byte
 
     <root>/entries/<hash of key>/{kernel.so, kernel.c, info.json}     written elsewhere, then renamed
+    <root>/objects/<hash of text>                                     what many kernels are linked with (`compile.py`)
     <root>/locks/<hash of key>                                        held while somebody compiles that key
     <root>/work/<hash of key>.*                                       being written; garbage once the lock is free
 
@@ -24,7 +25,7 @@ from collections.abc import Generator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
-from weft.runtime.files import unique_name
+from weft.runtime.files import replace_file, unique_name
 from weft.support.abi import KernelInfo, info_from_json, info_to_json
 
 _FORMAT = 1
@@ -79,9 +80,10 @@ class Cache:
     def __init__(self, root: Path | None, problem: str = "") -> None:
         self.root, self.problem = root, problem
         self._memory: dict[str, Entry] = {}
+        self._objects: dict[str, bytes] = {}
         if root is not None:
             try:
-                for name in ("entries", "locks", "work"):
+                for name in ("entries", "objects", "locks", "work"):
                     (root / name).mkdir(mode=0o700, parents=True, exist_ok=True)
             except OSError as error:
                 self.root, self.problem = None, f"{root}: {error}"
@@ -144,6 +146,23 @@ class Cache:
         self._memory[key] = entry
         return entry
 
+    def load_object(self, key: str) -> bytes | None:
+        """What `store_object` was given under this key, if it is whole."""
+        if self.root is None:
+            return self._objects.get(key)
+        try:
+            kept = _read_own(self.root / "objects" / _hash(key))
+        except BadEntry:
+            return None
+        return kept[32:] if hashlib.sha256(kept[32:]).digest() == kept[:32] else None
+
+    def store_object(self, key: str, content: bytes) -> None:
+        """Keep something that many kernels are linked with."""
+        if self.root is None:
+            self._objects[key] = content
+        else:
+            replace_file(self.root / "objects" / _hash(key), hashlib.sha256(content).digest() + content)
+
     def entries(self) -> list[EntrySummary]:
         """All entries by time of creation."""
         found = [_summary(folder) for folder in self._folders()]
@@ -167,7 +186,7 @@ class Cache:
         for folder in folders:
             self._discard(folder)
         if self.root is not None:
-            for name in ("locks", "work"):
+            for name in ("objects", "locks", "work"):
                 for path in (self.root / name).iterdir():
                     if path.is_dir() and not path.is_symlink():
                         shutil.rmtree(path, ignore_errors=True)

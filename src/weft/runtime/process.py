@@ -39,10 +39,32 @@ class CompilerRun:
 
 def run_compiler(command: Sequence[str], folder: Path, timeout_s: float) -> CompilerRun:
     """Run to the end or to the time-out; nothing the command started outlives this call."""
+    return run_compilers([command], folder, timeout_s)[0]
+
+
+def run_compilers(commands: Sequence[Sequence[str]], folder: Path, timeout_s: float) -> list[CompilerRun]:
+    """Several at the same time, in their order; the time-out is for all of them together."""
+    import time
+
+    deadline = time.monotonic() + timeout_s
+    processes: list[Popen[bytes]] = []
+    try:
+        for command in commands:
+            processes.append(_start(command, folder))
+        return [
+            _wait(process, command, deadline, timeout_s) for process, command in zip(processes, commands, strict=True)
+        ]
+    except BaseException:
+        for process in processes:
+            _end_session(process)
+        raise
+
+
+def _start(command: Sequence[str], folder: Path) -> Popen[bytes]:
     import subprocess
 
     try:
-        process = subprocess.Popen(
+        return subprocess.Popen(
             command,
             cwd=folder,
             stdin=subprocess.DEVNULL,
@@ -52,20 +74,24 @@ def run_compiler(command: Sequence[str], folder: Path, timeout_s: float) -> Comp
         )
     except OSError as error:
         raise CompilerFailed(f"the C compiler {command[0]} cannot be started: {error}", command) from error
+
+
+def _wait(process: Popen[bytes], command: Sequence[str], deadline: float, timeout_s: float) -> CompilerRun:
+    import subprocess
+    import time
+
     try:
-        printed, _ = process.communicate(timeout=timeout_s)
+        printed, _ = process.communicate(timeout=max(0.0, deadline - time.monotonic()))
     except subprocess.TimeoutExpired as error:
-        _end_session(process)
         raise CompilerFailed(f"the C compiler took more than {timeout_s:g} s", command, timed_out=True) from error
-    except BaseException:
-        _end_session(process)
-        raise
     return CompilerRun(process.returncode, printed.decode(errors="replace"))
 
 
 def _end_session(process: Popen[bytes]) -> None:
     import signal
 
+    if process.returncode is not None:
+        return
     with contextlib.suppress(OSError):
         os.killpg(process.pid, signal.SIGKILL)
     process.communicate()

@@ -74,6 +74,14 @@ struct weft_ctx {
 #define WEFT_OPAQUE __attribute__((noinline))
 #endif
 
+/* What one file of a kernel defines and another one calls. */
+#define WEFT_HIDDEN __attribute__((visibility("hidden")))
+
+/* A long file is compiled several times at once, each time some of its pieces. */
+#ifndef WEFT_PIECE
+#define WEFT_PIECE(number) 1
+#endif
+
 /* A function with much arithmetic for each access: the widest vectors there are, which for others do not pay. */
 #if defined(__GNUC__) && !defined(__clang__) && defined(__AVX512F__)
 #define WEFT_WIDE __attribute__((target("prefer-vector-width=512")))
