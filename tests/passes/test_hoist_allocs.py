@@ -7,6 +7,8 @@ import pytest
 from tests.conftest import Golden
 from tests.passes.graphs import SITE, assert_same_outcomes, changed, graph, shown, words
 from weft.ir.nodes import Alloc
+from weft.ir.traverse import all_nodes
+from weft.passes.base import Session
 from weft.passes.hoist_allocs import HoistAllocs
 
 INNER = "site 1 f0@(0, 0, 0) {A: slot 0, B: slot 1, P: slot 2}"
@@ -205,3 +207,45 @@ def test_temporaries_that_stay_apart(array: str, rest: str) -> None:
     )
     made, _ = changed(HoistAllocs(), before)
     assert sum(isinstance(node, Alloc) for node in made.body.nodes) == 2
+
+
+LATE = """
+  {SITE}
+  alloc T site 0
+  {first}
+  site 1 f0@(1) {{B: slot 1, T: T[:]}}
+  guard greater_equal(1*%n.1, 1): b1 else site 1 "too short"
+  {between}
+  alloc U site 0
+  {last}
+  return slot 0
+"""
+T_AND_U = ("array T: f8[%n.1] transient C", "array U: f8[%n.1] transient C")
+
+
+def late(between: str = "") -> str:
+    first, last = step(20, "T[:]", "A[:]"), step(30, "U[:]", "T[:]") + step(40, "A[:]", "U[:]")
+    return LATE.format(SITE=SITE, first=first, between=between, last=last)
+
+
+def sites(text: str) -> list[int]:
+    made = HoistAllocs().run(graph(text, *T_AND_U), Session())
+    return [node.site for node in all_nodes(made.body) if isinstance(node, Alloc)]
+
+
+def test_an_allocation_leaves_through_the_last_site_that_holds() -> None:
+    assert sites(late()) == [0, 1]
+
+
+@pytest.mark.parametrize(
+    "between",
+    [step(50, "B[:]", "A[:]"), step(50, "T[:]", "A[:]"), "site 2 f0@(2) {B: slot 1}\n" + step(50, "T[:]", "A[:]")],
+    ids=["what Python sees", "what the site shows", "another site that no guard leaves through"],
+)
+def test_an_allocation_keeps_its_site_where_a_later_one_does_not_hold(between: str) -> None:
+    assert sites(late(between)) == [0, 0]
+
+
+def test_a_later_site_is_not_given_up_for_an_earlier_one() -> None:
+    text = late("site 2 f0@(2) {A: slot 0}\n").replace("alloc U site 0", "alloc U site 2")
+    assert sites(text) == [0, 2]

@@ -15,6 +15,12 @@ there is none). Where there is none to be had, the program leaves through a site
 nothing was written that Python could see; if there is no such site, in front of a loop further out. Points of maps do
 not share memory: nothing leaves a map. Run this when loops have become maps: it makes iterations dependent.
 
+An allocation that stays leaves, should there be no memory, through the last site that some guard leaves through and
+since which nothing was written that Python could see there: what only earlier sites show need not be kept until then.
+
+before:  site 1 {y}; t = f(y); site 2 {t}; guard ... else site 2; alloc U site 1
+after:   site 1 {y}; t = f(y); site 2 {t}; guard ... else site 2; alloc U site 2
+
 Two temporaries of a region that nothing else sees share memory if they have the same type and shape, and the last node
 that touches the one stands above the allocation of the other.
 """
@@ -32,7 +38,7 @@ from weft.ir.nodes import Alloc, Container, Loop, Node, Program, Region, Site, S
 from weft.ir.substitution import Substitution
 from weft.ir.traverse import bound_extents, touched_containers, values_defined_in
 from weft.passes.base import Bench, Session
-from weft.passes.open_sites import Around, OpenSite, allocate_outside, open_site, rewrite_inside, writes_of
+from weft.passes.open_sites import Around, LastSite, OpenSite, allocate_outside, open_site, rewrite_inside, writes_of
 from weft.support.records import record
 
 
@@ -67,7 +73,8 @@ class _Walk:
     def region(self, region: Region, facts: Facts, site: OpenSite | None) -> Region:
         """A region whose loops allocate in front of them, and whose temporaries share memory."""
         nodes: list[Node] = []
-        for node in region.nodes:
+        last = LastSite(self.writes)
+        for node in map(last.pass_node, region.nodes):
             if isinstance(node, Site):
                 site = open_site(node)
             if isinstance(node, Loop | While):

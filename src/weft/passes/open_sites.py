@@ -9,7 +9,7 @@ from weft.analysis.facts import Facts
 from weft.analysis.memory import Memory, made_in_loops
 from weft.analysis.uses import written_by
 from weft.ir.exprs import Index, Value
-from weft.ir.nodes import Alloc, Branch, Container, Elementwise, Loop, Map, Node, Program, Region, Site, While
+from weft.ir.nodes import Alloc, Branch, Container, Elementwise, Guard, Loop, Map, Node, Program, Region, Site, While
 from weft.ir.traverse import bundle_views, inner_regions, leaving_bundles
 from weft.support.records import record
 
@@ -105,6 +105,35 @@ class Writes:
             names = frozenset(written_by(node)).union(*inside)
             found = self._known[id(node)] = (node, names)  # kept, so that its address stays its own
         return found[1]
+
+
+@record(frozen=False)
+class LastSite:
+    """The last site of a region that a guard leaves through, while nothing is written that Python would see there."""
+
+    writes: Writes
+    _order: dict[int, int] = field(default_factory=dict[int, int])  # site -> when it was passed
+    _passed: OpenSite | None = None
+    _left: OpenSite | None = None
+
+    def pass_node(self, node: Node) -> Node:
+        """The next node of the region; an allocation with the site it can best leave through."""
+        match node:
+            case Site(number=number):
+                self._passed = open_site(node)
+                self._order[number] = len(self._order) + 1
+            case Guard(site=number) if self._passed is not None and number == self._passed.number:
+                self._left = self._passed
+            case Alloc(site=number) if self._left is not None:
+                if self._order.get(number, 0) < self._order[self._left.number]:
+                    node = replace(node, site=self._left.number)
+            case _:
+                pass
+        if self._passed is not None and self.writes.close(node, self._passed):
+            self._passed = None
+        if self._left is not None and self.writes.close(node, self._left):
+            self._left = None
+        return node
 
 
 def rewrite_inside(
