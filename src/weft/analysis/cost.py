@@ -60,8 +60,12 @@ def tasklet_weight(tasklet: Tasklet) -> int:
 def pays_wide(nodes: Iterable[Node]) -> bool:
     """Whether what is computed outweighs what is moved so far that the widest vectors are faster.
 
-    Otherwise they are not: most of their accesses cross a line of the cache, and divisions take as long.
+    Otherwise they are not: most of their accesses cross a line of the cache, and divisions take as long. Of maps one
+    behind the other it is enough that one of them is faster.
     """
+    nodes = list(nodes)
+    if len(nodes) > 1 and any(isinstance(node, Map) and pays_wide(node.body.nodes) for node in nodes):
+        return True
     arithmetic, accesses = _arithmetic_and_accesses(nodes)
     return arithmetic >= _WIDE * accesses and arithmetic > 0
 

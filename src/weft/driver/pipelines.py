@@ -14,6 +14,7 @@ from weft.passes.expand_elementwise import ExpandElementwise
 from weft.passes.flatten_maps import FlattenMaps
 from weft.passes.fuse_maps import FuseMaps
 from weft.passes.fuse_reductions import FuseReductions
+from weft.passes.fuse_rows import FuseRows
 from weft.passes.gather_guards import GatherGuards
 from weft.passes.guards_ahead import GuardsAhead
 from weft.passes.hoist_allocs import HoistAllocs
@@ -88,6 +89,7 @@ def _cpu_passes() -> tuple[Pass, ...]:
         Simplify(),
         CarriedInPlace(),  # where nothing else is left in a loop
         ReportWishes(),
+        FuseRows(),  # of what shares memory by now, before rows are cut otherwise
         FlattenMaps(),
         StripLoops(),  # of maps as flat as they get
         FuseReductions(),  # nothing may come between them any more
