@@ -72,7 +72,10 @@ def check(
     if result.dtype is not source:  # the absolute value of a complex number
         finite = support.need("isfinite", source)
         return f"({finite}({texts[0]}) & (__builtin_fabs({result.text}) == __builtin_inf()) ? WEFT_FP_OVERFLOW : 0)"
-    function = need("check_unary" if len(operands) == 1 else "check_binary", source)
+    if name == "exp" and source.kind == "c":
+        function = need("check_exp", source)
+    else:
+        function = need("check_unary" if len(operands) == 1 else "check_binary", source)
     bits = f"{function}({result.text}, {', '.join(texts)}, {_infinite(name, source, texts)})"
     if name == "power" and source.kind == "f" and not lone:  # 0 to minus infinity divides by zero too
         return f"({bits} | (({texts[0]} == 0) & ({texts[1]} < 0) ? WEFT_FP_DIVIDE : 0))"

@@ -9,6 +9,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import field
 
+from weft.analysis.imaginary import is_imaginary
 from weft.codegen.c_types import c_type, literal
 from weft.codegen.checks import check, flags_are_exact
 from weft.codegen.kernel import Kernel, bare
@@ -107,13 +108,19 @@ class _Rendering:
         return text
 
     def _applied(self, expr: Op, operands: tuple[Operand, ...]) -> str:
-        """The operation; powers with a known exponent of a few halves take no logarithm."""
+        """The operation; powers with a known exponent of a few halves take no logarithm.
+
+        Exponentials of imaginary numbers are a cosine and a sine, which vectorized loops have.
+        """
         scalars, dtype = self.kernel.scalars(), expr.type.dtype
         exponent = expr.args[1].value if expr.name == "power" and isinstance(expr.args[1], Const) else None
         if isinstance(exponent, float) and dtype.kind == "f" and scalars.arrays and not self.kernel.support.strict:
             halves = 2 * exponent
             if halves in _HALVES:
                 return f"{self.kernel.support.need('halves', dtype)}({operands[0].text}, {halves:.0f})"
+        free = dtype.kind == "c" and scalars.arrays and not self.kernel.support.strict
+        if free and expr.name == "exp" and is_imaginary(expr.args[0], self.kernel.meanings):
+            return f"{self.kernel.support.need('exp_imaginary', dtype)}({operands[0].text})"
         return scalars.apply(expr.name, operands, dtype)
 
     def _flagged(self, expr: Op, operands: tuple[Operand, ...], variable: str) -> str:

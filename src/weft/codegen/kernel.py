@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import field
 from enum import Enum, auto
 
+from weft.analysis.imaginary import imaginary_containers
 from weft.analysis.memory import made_in_loops
 from weft.codegen.c_types import c_type
 from weft.codegen.names import NameTable
@@ -17,7 +18,7 @@ from weft.codegen.scalars import Scalars
 from weft.codegen.support_functions import SupportFunctions
 from weft.codegen.writer import Writer
 from weft.ir.dtypes import PY_INT, ScalarType
-from weft.ir.exprs import Index, Op, Value, index
+from weft.ir.exprs import Expr, Index, Op, Value, index
 from weft.ir.nodes import Container, Loop, Program, Region, Storage, While
 from weft.support.abi import Exit, NumpyCall
 from weft.support.errors import InternalError
@@ -81,6 +82,7 @@ class Kernel:
     writer: Writer = field(default_factory=Writer)
     variables: ChainMap[str, str] = field(default_factory=ChainMap[str, str])  # C name -> C type; by function
     value_names: dict[int, str] = field(default_factory=dict[int, str])
+    meanings: dict[Value, Expr] = field(default_factory=dict[Value, Expr])  # what values were said to be, in tasklets
     pointers: dict[str, str] = field(default_factory=dict[str, str])  # container -> C name
     scopes: list[Scope] = field(default_factory=list[Scope])
     exits: list[Exit] = field(default_factory=list[Exit])
@@ -100,6 +102,7 @@ class Kernel:
     parallel: bool = False
     counter: int = 0
     extents: frozenset[Value] = field(init=False)
+    imaginary: frozenset[str] = field(init=False)  # containers of nothing but imaginary numbers
     apart: frozenset[frozenset[str]] = field(init=False)  # pairs of containers that share no memory where both are used
 
     def __post_init__(self) -> None:
@@ -110,6 +113,7 @@ class Kernel:
         containers = self.program.containers.values()
         self.extents = frozenset(value for array in containers for extent in array.shape for value in extent.values)
         self.apart = made_in_loops(self.program.body)
+        self.imaginary = imaginary_containers(self.program)
 
     def line(self, text: str = "") -> None:
         """One line of C."""

@@ -139,6 +139,10 @@ static inline uint8_t weft_truth_$S($T a) { return (__real__ a != 0) | (__imag__
     "minimum": _CHOICE.format(name="minimum", order="less_equal", wins="a"),
     "fmax": _CHOICE.format(name="fmax", order="greater_equal", wins="b"),
     "fmin": _CHOICE.format(name="fmin", order="less_equal", wins="b"),
+    # Of a number whose real part is zero, or not a number where the other is not finite either.
+    "exp_imaginary": """
+static inline $T weft_exp_imaginary_$S($T a) { return __builtin_complex(%cos(__imag__ a), %sin(__imag__ a)); }
+""",
     "exp2": """
 static inline $T weft_exp2_$S($T a)
 {
@@ -211,6 +215,15 @@ static inline $T weft_power_$S($T a, $T b)
 static inline int32_t weft_check_unary_$S($T r, $T a, int32_t infinite)
 {
     return (@isnan(r) & !@isnan(a) ? WEFT_FP_INVALID : 0) | (@isinf(r) & @isfinite(a) ? infinite : 0);
+}
+""",
+    # The C library tells of every NaN it gives, unless all it was given is NaN, or an infinity with one.
+    "check_exp": """
+static inline int32_t weft_check_exp_$S($T r, $T a, int32_t infinite)
+{
+    const $R x = __real__ a, y = __imag__ a;
+    const int32_t quiet = (y == 0) | (__builtin_isnan(y) & (__builtin_isnan(x) | (__builtin_isinf(x) != 0)));
+    return (@isnan(r) & !quiet ? WEFT_FP_INVALID : 0) | (@isinf(r) & @isfinite(a) ? infinite : 0);
 }
 """,
     # The flags of each step of the formulas above, as the processor raises them; a comparison of NaN is invalid too.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from weft.analysis.imaginary import tasklet_meanings
 from weft.codegen.access import element
 from weft.codegen.c_types import c_type
 from weft.codegen.expressions import Noting, emit_exprs
@@ -21,6 +22,7 @@ from weft.ir.ops import may_warn
 def emit_tasklet(kernel: Kernel, node: Tasklet) -> None:
     """All reads, then the lets in order, then the writes in order."""
     kernel.writer.comment(node.span)
+    kernel.meanings.update(tasklet_meanings(node, kernel.imaginary))
     for value, memlet in node.reads:
         text = element(kernel, memlet)
         kernel.line(f"const {c_type(value.type)} {kernel.new_value(value)} = {text};")

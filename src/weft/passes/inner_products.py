@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import ClassVar
 
+from weft.analysis.cost import operations_in
 from weft.analysis.uses import Uses, container_uses
 from weft.ir.dtypes import PY_INT, DType, ScalarType
 from weft.ir.exprs import Index, const, const_index, index, op
@@ -38,6 +39,7 @@ from weft.ir.traverse import all_nodes
 from weft.passes.base import Bench, Session, rewrite_nodes
 from weft.support.records import record
 
+_QUICK = frozenset(("add", "subtract", "multiply", "negative", "positive", "conjugate", "cast", "complex"))
 _ONE, _ZERO = const_index(1), const_index(0)
 
 
@@ -73,7 +75,7 @@ def _computed_for_one(program: Program) -> frozenset[str]:
     """Temporaries that one element-wise operation writes, from arrays, and one node reads, maybe by another name."""
     uses = container_uses(program)
     made = [node for node in all_nodes(program.body) if isinstance(node, Elementwise) and node.inputs]
-    names = {node.output.container for node in made}
+    names = {node.output.container for node in made if _is_quick(node, program)}
     aliases: dict[str, list[str]] = {name: [] for name in names}
     for other in program.containers.values():
         if other.storage is Storage.ALIAS and other.base in names:
@@ -92,6 +94,16 @@ def _computed_for_one(program: Program) -> frozenset[str]:
     return frozenset(
         name for name in names if program.containers[name].storage is Storage.TRANSIENT and is_for_one(name)
     )
+
+
+def _is_quick(node: Elementwise, program: Program) -> bool:
+    """Whether elements are computed as fast for a sum as for an array.
+
+    Quotients and functions of complex numbers are not: their warnings do not show in the sum.
+    """
+    if program.containers[node.output.container].dtype.kind != "c":
+        return True
+    return all(part.name in _QUICK for part in operations_in(node.expr))
 
 
 def _as_sum(node: Node, computed: frozenset[str], bench: Bench) -> tuple[Node, ...] | None:

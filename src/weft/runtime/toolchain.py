@@ -34,12 +34,14 @@ QUICKER = (
     "-fno-tree-slp-vectorize", "-fno-tree-pre", "-fno-gcse", "-fno-unswitch-loops", "-fno-split-loops",
     "-fno-split-paths", "-fno-tree-loop-distribution",
 )  # fmt: skip
+# gcc would make one call of a sine and a cosine of the same angle, of which there is no vector variant.
+APART = ("-fno-builtin-sin", "-fno-builtin-cos", "-fno-builtin-sinf", "-fno-builtin-cosf")
 # Elements at positions are loaded one by one: since processors were mended to keep secrets, the instructions that
 # gather several take five times as long, and before they were no faster.
 NO_GATHERS = "-mtune-ctrl=^use_gather_2parts,^use_gather_4parts,^use_gather"
 # Tried in this order and dropped one at a time where the compiler or the C library does not know them.
 OPTIONAL_FLAGS: dict[Kind, tuple[str, ...]] = {
-    "gcc": (*QUICKER, NO_GATHERS, "-pipe", "-fno-use-linker-plugin", "-lmvec", "-lm"),
+    "gcc": (*QUICKER, *APART, NO_GATHERS, "-pipe", "-fno-use-linker-plugin", "-lmvec", "-lm"),
     "clang": ("-fveclib=libmvec", "-lmvec", "-lm"),
     "zig": ("-fveclib=libmvec", "-fno-sanitize=all", "-g0", "-lm"),
 }
