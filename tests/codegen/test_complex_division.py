@@ -80,3 +80,23 @@ def test_a_quotient_lost_to_an_overflow_of_the_divisor() -> None:
     b = np.full(300, 2 + 1j)
     b[100] = complex(largest, largest)  # the quotient is zero, and the sum of squares overflowed
     _same(quotients, a, b)
+
+
+def sums(a: Array, b: Array) -> Array:
+    return np.sum(a / b, axis=1)
+
+
+def sums_of_differences(a: Array, b: Array) -> Array:
+    return np.sum(a / (b - a), axis=1)
+
+
+@pytest.mark.parametrize("function", [sums, sums_of_differences])
+@pytest.mark.parametrize("number", [0.0, complex(1.7e308, 1.7e308), 1e-308, np.inf, complex(0, np.nan), 5e-324j])
+def test_sums_of_quotients_warn_as_numpy_does(function: Any, number: complex) -> None:
+    a, b = np.full((3, 40), 1 + 1j), np.full((3, 40), 2 + 2j)
+    b[1, 17] = number
+    for left, right in ((a, b), (b, a)):
+        expected, told = _outcome(function, left, right)
+        found, noted = _outcome(weft.program(fallback="error")(function), left, right)
+        assert noted == told
+        np.testing.assert_allclose(found, expected, rtol=1e-14)

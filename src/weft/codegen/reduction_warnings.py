@@ -116,15 +116,18 @@ def _all_show(lets: list[Let], found: set[Expr], shows: Callable[[Op], bool]) ->
 
 
 def _shows(x: Op) -> bool:
-    """Whether what it warns of makes its result infinite or NaN."""
+    """Whether what it warns of makes its result infinite or NaN: not the square of a complex divisor."""
     kind = x.args[0].type.dtype.kind
+    if kind == "c" and x.name in ("divide", "reciprocal"):
+        return False
     return kind in "fc" and (x.name != "cast" or narrows(x.args[0].type.dtype, x.type.dtype))
 
 
 def _raises(x: Op) -> bool:
-    """Whether it raises the processor's flags when it warns."""
+    """Whether it raises the processor's flags when it warns; perhaps also when it does not, as complex quotients."""
     source = x.args[0].type.dtype
-    return source.kind in "fc" and flags_are_exact(x.name, source, x.type.dtype)
+    quotient = x.name == "divide" and source.kind == "c"
+    return source.kind in "fc" and (quotient or flags_are_exact(x.name, source, x.type.dtype))
 
 
 def _computed(source: Elements) -> set[Expr]:
