@@ -12,7 +12,7 @@ import numpy as np
 
 from weft.ir.dtypes import PY_BOOL, PY_COMPLEX, PY_FLOAT, PY_INT, DType, ScalarType
 from weft.ir.exprs import Const, Expr, const, const_index, op
-from weft.numpy_rules.arguments import Given, PythonRaises, is_none, static_dtype
+from weft.numpy_rules.arguments import Flag, Given, PythonRaises, is_none, static_bool, static_dtype
 from weft.numpy_rules.arrays import (
     as_array,
     as_data,
@@ -21,6 +21,7 @@ from weft.numpy_rules.arrays import (
     map_array,
     read_scalar,
     scalar_of,
+    ufunc,
 )
 from weft.numpy_rules.builder import Builder
 from weft.numpy_rules.elementwise import cast, fill
@@ -124,6 +125,22 @@ def imaginary_part(build: Builder, operand: Operand) -> Operand:
     if data.type.python:
         return Scalar(const(0.0, PY_FLOAT) if data.type == PY_FLOAT else const_index(0))
     return Scalar(cast(const_index(0), data.type.dtype))
+
+
+@numpy_rule(
+    "numpy.angle",
+    samples=("angle(c16[5])", "angle(c8[4, 3], deg=True)", "angle(f8[5])", "angle(i4[2, 3], True)", "angle(c16[2, 0])",
+             "angle(f4[3])", "angle(v(1 - 2j))", "angle(v(-2.5), deg=True)", "angle(3)"),
+)  # fmt: skip
+def lower_angle(build: Builder, z: Operand, deg: Flag = False) -> Operand:
+    """The angle from the positive real axis, in radians or degrees."""
+    data = as_data(build, z)
+    dtype = data.dtype if isinstance(data, Array) else data.type.dtype
+    across = imaginary_part(build, data) if dtype.kind == "c" else Scalar(const_index(0))
+    found = ufunc(build, "arctan2", across, real_part(build, data) if dtype.kind == "c" else data)
+    if static_bool(build, deg, "deg"):
+        found = ufunc(build, "multiply", found, Scalar(const(180 / np.pi, PY_FLOAT)))
+    return found
 
 
 def _real_dtype(dtype: DType) -> DType:

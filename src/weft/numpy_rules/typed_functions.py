@@ -146,7 +146,6 @@ _STATISTICS: Final = {
 
 _CALCULUS: Final = {
     "allclose": ("allclose(f8[5], f8[5])", "allclose(f8[4, 3], f8[3], v(0.5))"),
-    "angle": ("angle(c16[5])", "angle(c8[4, 3], deg=True)", "angle(f8[5])"),
     "array_equal": ("array_equal(f8[5], f8[5])", "array_equal(f8[5], f8[4])"),
     "array_equiv": ("array_equiv(f8[4, 3], f8[3])",),
     "convolve": ("convolve(f8[5], f8[3])", "convolve(i8[5], i8[3], 'same')", "convolve(f4[5], f8[3], mode='valid')"),
