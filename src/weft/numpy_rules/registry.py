@@ -42,6 +42,7 @@ _PURE_FUNCTIONS = ("numpy.round", "numpy.around")
 _FAMILIES = (
     "array_attributes",
     "creation",
+    "crossing",
     "diagonals",
     "einsum",
     "histograms",
