@@ -136,7 +136,7 @@ def _kernel_of(graph: Graph, options: Options) -> tuple[Kernel, bool]:
     info, source = module.info, module.source
     directory = dump_directory()
     if directory is not None:
-        Dump(directory, f"{info.name}-graph", 0).write([Stage("graph", graph.program)], source)
+        Dump(directory, f"{info.name}-graph", 0).write([Stage("graph", graph.program)], source, module.units)
     cache, toolchain = process_cache(), toolchain_for(compiler_choice())
     parts = ("graph", source, module.units, options.fast, toolchain.fingerprint, wants_sanitizers())
     key = hashlib.sha256(repr(parts).encode()).hexdigest()

@@ -98,7 +98,7 @@ def generate(
     stages = run_steps(lowered.program, cpu_pipeline(without), session)
     module = emit_kernel(stages[-1].program, strict=strict)
     if dump is not None:
-        dump.write(stages, module.source)
+        dump.write(stages, module.source, module.units)
     info = module.info._replace(remarks=_remarks(session, function), statements=_statement_count(function))
     return Generated(replace(module, info=info), lowered.objects, tuple(stages), session)
 
