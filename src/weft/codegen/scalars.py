@@ -103,8 +103,10 @@ _PYTHON: Final = {
     ("c", "power"): "@python_power",
 }
 
-# Where NumPy's loops over arrays differ from its scalars.
-_ARRAYS: Final = {("c", "multiply"): "@multiply_arrays", ("c", "square"): "@square_arrays"}
+# Where NumPy's loops over arrays differ from its scalars, or ours can be faster.
+_ARRAYS: Final = {
+    ("c", "multiply"): "@multiply_arrays", ("c", "square"): "@square_arrays", ("f", "exp"): "@exp_arrays",
+}  # fmt: skip
 
 _BOOL_RESULTS: Final = frozenset((*_COMPARISONS, *_LOGIC, "isnan", "isinf", "isfinite", "signbit"))
 

@@ -105,6 +105,17 @@ static inline $T weft_fmax_$S($T a, $T b) { return ((a >= b) | (b != b)) ? a : b
     "fmin": """
 static inline $T weft_fmin_$S($T a, $T b) { return ((a <= b) | (b != b)) ? a : b; }
 """,
+    # The vector variants take numbers whose exponential is no normal one out of their loop, one by one. Small ones are
+    # common, as in the tails of a Gaussian: a factor is taken out of their exponentials, and below is nothing.
+    "exp_arrays": """
+static inline $T weft_exp_arrays_$S($T a)
+{
+    const int is_float = sizeof($T) == 4;
+    const int$B_t small = -(int$B_t)(a < (is_float ? -87 : -708)), none = -(int$B_t)(a < (is_float ? -104 : -746));
+    const $T normal = %exp(@pick(none, 0, a) + @pick(small, is_float ? 20 : 100, 0));
+    return normal * @pick(none, 0, @pick(small, is_float ? 2.06115362e-9$F : 3.720075976020836e-44$F, 1));
+}
+""",
     "logaddexp": """
 static inline $T weft_logaddexp_$S($T a, $T b)
 {
