@@ -112,7 +112,13 @@ def an_end_of_a_turn_in_front(x, idx, out):
         out[i] = x[k]
 
 
+def added_to_bins(x, idx, out):
+    for i in range(idx.shape[0]):
+        out[idx[i]] += x[0]
+
+
 AHEAD = [
+    added_to_bins,
     gather, gather_twice, in_another_order, floats_as_indices, remainders, now_and_then, early_ends_of_turns, in_time,
     counted, a_range_from_data, rows_of_indices, added_up,
 ]  # fmt: skip
@@ -126,7 +132,7 @@ def written_meanwhile(x, idx, out):
 
 def scattered(x, idx, out):
     for i in range(idx.shape[0]):
-        out[idx[i]] += x[0]
+        out[idx[i]] -= x[0]
 
 
 def until_found(x, idx, out):

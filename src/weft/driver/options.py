@@ -24,8 +24,8 @@ PASSES = (
     "guards-ahead", "inner-products", "inline-producers", "loop-reductions", "recurrences-outward", "sums-forward",
     "loop-to-map", "collapse-maps", "sums-outward", "pack-lines", "split-maps", "contractions", "read-pieces",
     "fuse-maps", "sweep-matrices", "join-collections", "dense-refs", "stride-1", "loops-inward", "in-place",
-    "private-arrays", "hoist-allocations", "stack-arrays", "carried-in-place", "report-wishes", "fuse-rows",
-    "flatten-maps", "strip-loops", "fuse-reductions", "schedule-maps",
+    "private-arrays", "private-bins", "hoist-allocations", "stack-arrays", "carried-in-place", "report-wishes",
+    "fuse-rows", "flatten-maps", "strip-loops", "fuse-reductions", "schedule-maps",
 )  # fmt: skip
 
 

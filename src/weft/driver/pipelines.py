@@ -29,6 +29,7 @@ from weft.passes.loop_to_map import LoopToMap
 from weft.passes.loops_inward import LoopsInward
 from weft.passes.pack_lines import PackLines
 from weft.passes.private_arrays import PrivateArrays
+from weft.passes.private_bins import PrivateBins
 from weft.passes.read_pieces import ReadPieces
 from weft.passes.recurrences_outward import RecurrencesOutward
 from weft.passes.report_wishes import ReportWishes
@@ -84,6 +85,7 @@ def _cpu_passes() -> tuple[Pass, ...]:
         FuseReductions(marked=False),  # before their results share memory
         InPlace(),  # before memory is shared, which makes two of one life
         PrivateArrays(),  # before allocations leave loops, whose turns depend on each other then
+        PrivateBins(),  # of the loops that are left
         HoistAllocs(),
         StackArrays(),
         Simplify(),

@@ -53,6 +53,7 @@ from weft.passes.guard_looks import Look
 from weft.passes.loop_bodies import has_loops, straight
 from weft.passes.loop_reductions import reduced
 from weft.passes.open_sites import OpenSite, open_site, rewrite_inside, writes_of
+from weft.passes.private_bins import added_up
 from weft.support.records import record
 
 
@@ -163,11 +164,14 @@ class _Walk:
         return made
 
     def gains(self, loop: Loop, facts: Facts, depth: int) -> bool:
-        """Whether a loop without guards, or one in it, has independent turns or is a reduction.
+        """Whether a loop without guards, or one in it, has independent turns, is a reduction, or adds to bins.
 
         Not where that stands in a loop itself: rows are short, and looking at each in front costs more than it gains.
         """
-        if straight(loop, self.calls) is not None:
+        body = straight(loop, self.calls)
+        if body is not None:
+            if not loop.carries and not depth and added_up(body, self.memory) is not None:
+                return True
             if not loop.carries and not self.bench.legality.carried(loop, facts, first=True):
                 return True
             trial = Bench(self.bench.step, self.bench.program, Session(self.bench.session.solver))
