@@ -15,6 +15,8 @@ from pathlib import Path
 
 import pytest
 
+from tests import compiling
+
 TESTS = Path(__file__).parent
 GOLDEN = TESTS / "golden"
 _OWN_CACHE = pytest.StashKey[str]()
@@ -36,6 +38,16 @@ def pytest_unconfigure(config: pytest.Config) -> None:
     if own is not None:
         shutil.rmtree(own, ignore_errors=True)
         del os.environ["WEFT_CACHE_DIR"]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _no_text_is_compiled_twice() -> Generator[None]:
+    from weft.runtime import compile as compiles
+
+    with pytest.MonkeyPatch.context() as patch:
+        store = compiling.session_folder()
+        patch.setattr(compiles, "run_compilers", compiling.each_text_once(compiles.run_compilers, store))
+        yield
 
 
 @pytest.hookimpl(wrapper=True)
