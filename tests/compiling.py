@@ -1,21 +1,27 @@
-"""How the C compiler runs below the tests: no text twice.
+"""How the C compiler runs below the tests: no text twice, and plainly where nothing depends on how hard it works.
 
 Programs that differ for the dispatcher (flags, options, names of files) often have the same C text: its library is kept
-for the session, for all worker processes.
+for the session, for all worker processes. `PLAINLY` is for modules of many programs that test what the graph and its C
+text mean: in `make test` they are compiled at -O0, in a third of the time, in `make test-all` as for users.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
+import shlex
 import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import pytest
+
 from weft.runtime.files import unique_name
 from weft.runtime.process import CompilerRun
+from weft.runtime.toolchain import Toolchain
 
 Run = Callable[[Sequence[Sequence[str]], Path, float], list[CompilerRun]]
+PLAINLY = pytest.mark.usefixtures("plain_compiler")
 
 
 def each_text_once(run: Run, store: Path) -> Run:
@@ -47,6 +53,19 @@ def _key(command: Sequence[str], folder: Path) -> str:
         if (folder / word).is_file():
             digest.update(b"\0" + (folder / word).read_bytes())
     return digest.hexdigest()
+
+
+def plain_compiler(toolchain: Toolchain, folder: Path) -> Path | None:
+    """A compiler to be named by WEFT_CC, which keeps its kernels apart: the same one at -O0. None where it is none."""
+    if toolchain.kind == "zig":
+        return None
+    script = folder / "plain-cc"
+    if not script.exists():
+        new = folder / unique_name("new-")
+        new.write_text(f'#!/bin/sh\nexec {shlex.join(toolchain.command)} "$@" -O0\n', encoding="utf-8")
+        new.chmod(0o700)
+        new.replace(script)
+    return script
 
 
 def session_folder() -> Path:
