@@ -73,10 +73,10 @@ demo: $(RUN) compiler
 	@$(BIN)/python -m weft_bench.demo $(ARGS)
 
 test: $(DEV) compiler
-	@$(BIN)/python -m pytest -n $(JOBS) -m "not slow" $(ARGS)
+	@$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m "not slow" $(ARGS)
 
 test-all: $(DEV) compiler
-	@$(BIN)/python -m pytest -n $(JOBS) $(ARGS)
+	@$(BIN)/python -m pytest -n $(JOBS) --dist worksteal $(ARGS)
 
 fuzz: $(DEV) compiler
 	@$(BIN)/python -m tests.fuzz --programs $(PROGRAMS) --seed $(SEED) --jobs $(JOBS) $(ARGS)

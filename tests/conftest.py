@@ -1,4 +1,4 @@
-"""What every test may ask for: golden texts, and a cache directory of the session's own."""
+"""What every test may ask for: golden texts, a cache directory of the session's own, a compiler that does little."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+
+from tests import compiling
 
 TESTS = Path(__file__).parent
 GOLDEN = TESTS / "golden"
@@ -36,6 +38,29 @@ def pytest_unconfigure(config: pytest.Config) -> None:
     if own is not None:
         shutil.rmtree(own, ignore_errors=True)
         del os.environ["WEFT_CACHE_DIR"]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _no_text_is_compiled_twice() -> Generator[None]:
+    from weft.runtime import compile as compiles
+
+    with pytest.MonkeyPatch.context() as patch:
+        store = compiling.session_folder()
+        patch.setattr(compiles, "run_compilers", compiling.each_text_once(compiles.run_compilers, store))
+        yield
+
+
+@pytest.fixture
+def plain_compiler(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """See `compiling.PLAINLY`."""
+    from weft.driver.engine import toolchain_for
+    from weft.driver.options import compiler_choice
+
+    if request.config.getoption("-m") != "not slow":
+        return
+    script = compiling.plain_compiler(toolchain_for(compiler_choice()), compiling.session_folder())
+    if script is not None:
+        monkeypatch.setenv("WEFT_CC", str(script))
 
 
 @pytest.hookimpl(wrapper=True)

@@ -20,6 +20,15 @@ def in_turn(first: Sequence[Any], second: Sequence[Any]) -> list[Any]:
     return every(count, turned)
 
 
+def one_of_each(groups: Iterable[Sequence[Any]]) -> list[Any]:
+    """The cases of all groups, one of each not slow: the first of the first, the second of the second, and so on."""
+    return [
+        _case(case, slow=place != number % len(group))
+        for number, group in enumerate(groups)
+        for place, case in enumerate(group)
+    ]
+
+
 def title(value: Any) -> str:
     """How a test is named after a value."""
     return str(getattr(value, "name", value))

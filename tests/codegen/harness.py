@@ -25,7 +25,7 @@ FLAGS = (
     "-O3", "-march=native", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math", "-fwrapv", "-fopenmp-simd",
     "-std=gnu11", "-fPIC", "-shared", "-Wall", "-Wno-unused", "-Wno-maybe-uninitialized", "-Werror",
 )  # fmt: skip
-FLAGS += tuple(os.environ.get("WEFT_TEST_CFLAGS", "").split())  # the sanitizer test runs other tests with more
+MORE_FLAGS = tuple(os.environ.get("WEFT_TEST_CFLAGS", "").split())  # the sanitizer test runs other tests with more
 UNSET = type("Unset", (), {"__repr__": lambda self: "<unset>"})()
 
 
@@ -60,7 +60,7 @@ def build_directory() -> Path:
 
 def compile_c(source: str, *more: str) -> Path:
     """A shared library; the same text is compiled once."""
-    flags = (*FLAGS, *more)
+    flags = (*FLAGS, *more, *MORE_FLAGS)
     key = hashlib.sha256("\0".join((source, *flags)).encode()).hexdigest()[:24]
     directory = build_directory()
     directory.mkdir(parents=True, exist_ok=True)

@@ -15,6 +15,7 @@ import pytest
 import weft
 from tests.driver.programs import NoSnapshots, NudgeConstants, SwapSubtractions, add_pass, checked, load
 from tests.kernels.forms import ALIASES, USUAL, square
+from tests.selection import one_of_each, title
 from weft_bench.kernel import Kernel
 from weft_bench.kernels import KERNELS
 
@@ -51,8 +52,8 @@ def test_the_kernels_agree(kernel: Kernel) -> None:
 
 @pytest.mark.parametrize(
     ("kernel", "alias"),
-    [(kernel, alias) for kernel in KERNELS for alias in list(ALIASES.get(kernel.name, {}))[:4]],
-    ids=lambda item: getattr(item, "name", item),
+    one_of_each([(kernel, alias) for alias in list(ALIASES.get(kernel.name, {}))[:4]] for kernel in KERNELS),
+    ids=title,
 )
 def test_arguments_that_overlap_agree(kernel: Kernel, alias: str) -> None:
     program = checked(kernel.function, "warn")

@@ -15,10 +15,11 @@ import numpy as np
 import pytest
 
 import weft
+from tests.compiling import PLAINLY
 from tests.end_to_end.data import b1, c16, f4, f8, i8, u1
 from tests.end_to_end.outcome import assert_same_outcome, run
 
-pytestmark = pytest.mark.filterwarnings("ignore:the matrix subclass:PendingDeprecationWarning")
+pytestmark = [PLAINLY, pytest.mark.filterwarnings("ignore:the matrix subclass:PendingDeprecationWarning")]
 
 # ---------------------------------------------------------------- odd arguments
 

@@ -15,9 +15,12 @@ import numpy as np
 import pytest
 
 import weft
+from tests.compiling import PLAINLY
 from tests.end_to_end.data import f4, f8, i8
 from tests.end_to_end.outcome import assert_native, assert_same_outcome, check, run, stats_of
 from tests.end_to_end.table import Row, Table
+
+pytestmark = PLAINLY
 
 TABLE = Table()
 

@@ -9,9 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.compiling import PLAINLY
 from tests.end_to_end.data import b1, c16, f4, f8, i4, i8, parts, u1, whole
 from tests.end_to_end.outcome import assert_native, check
 from tests.end_to_end.table import Row, Table
+
+pytestmark = PLAINLY
 
 TABLE = Table()
 

@@ -12,9 +12,12 @@ import numpy as np
 import pytest
 
 import weft
+from tests.compiling import PLAINLY
 from tests.end_to_end.data import f8
 from tests.end_to_end.outcome import assert_same_outcome, run
 from tests.end_to_end.table import Row, Table
+
+pytestmark = PLAINLY
 
 TABLE = Table()
 

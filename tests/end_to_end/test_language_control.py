@@ -8,9 +8,12 @@ from __future__ import annotations
 import numpy as np
 
 import weft
+from tests.compiling import PLAINLY
 from tests.end_to_end.asserting import assertion, bare_assertion
 from tests.end_to_end.data import b1, f4, f8, i4, i8, u1
 from tests.end_to_end.table import Row, Table
+
+pytestmark = PLAINLY
 
 TABLE = Table()
 

@@ -8,8 +8,11 @@ from typing import Any
 import numpy as np
 
 import weft
+from tests.compiling import PLAINLY
 from tests.end_to_end.data import b1, f4, f8, i8
 from tests.end_to_end.table import Row, Table
+
+pytestmark = PLAINLY
 
 TABLE = Table()
 

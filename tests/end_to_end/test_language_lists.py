@@ -13,10 +13,13 @@ import numpy as np
 import pytest
 
 import weft
+from tests.compiling import PLAINLY
 from tests.end_to_end.data import f8, i8
 from tests.end_to_end.table import Row, Table
 from weft.ir.parser import parse_program
 from weft.ir.printer import print_program
+
+pytestmark = PLAINLY
 
 TABLE = Table()
 

@@ -5,8 +5,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from tests.compiling import PLAINLY
 from tests.end_to_end.data import b1, c16, f4, f8, i8, u1
 from tests.end_to_end.table import Row, Table
+
+pytestmark = PLAINLY
 
 TABLE = Table()
 

@@ -28,11 +28,18 @@ other(np.arange(3.0))
 """
 
 
+@pytest.fixture(scope="session")
+def warm_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A cache in which the dispatcher is built."""
+    folder = tmp_path_factory.mktemp("warm")
+    run_script(folder, WARM_UP, environment(folder / "cache"))
+    return folder / "cache"
+
+
 @pytest.fixture
-def cache(tmp_path: Path) -> Path:
-    """A cache in which the dispatcher is built and no kernel of `work.py` is."""
-    run_script(tmp_path / "warm", WARM_UP, environment(tmp_path / "cache"))
-    return tmp_path / "cache"
+def cache(tmp_path: Path, warm_cache: Path) -> Path:
+    """The test's own cache in which the dispatcher is built and no kernel of `work.py` is."""
+    return shutil.copytree(warm_cache, tmp_path / "cache")
 
 
 # ---------------------------------------------------------------- determinism

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import weft
+from tests.compiling import PLAINLY
 from tests.end_to_end.outcome import assert_native, describe_error, relations, run, stride_order
 from tests.kernels.forms import (
     ALIASES,
@@ -131,6 +132,7 @@ def test_one_binary_serves_every_size(kernel: Kernel, dtype: str) -> None:
     assert program.stats.variants == 1
 
 
+@PLAINLY
 @typed
 def test_sizes_zero_one_and_two(kernel: Kernel, dtype: str) -> None:
     program = weft.program(kernel.function, fallback="error")

@@ -21,7 +21,7 @@ from weft_bench.kernel import Kernel
 from weft_bench.kernels import BY_NAME, KERNELS
 
 each_kernel = pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.name)
-PARTS = 6  # of the passes: a kernel with all of them takes ten seconds and more
+PARTS = 12  # of the passes: a kernel with all of them takes ten seconds and more
 
 
 def test_every_pass_of_the_pipeline_has_a_switch() -> None:

@@ -10,6 +10,9 @@ from pathlib import Path
 import pytest
 
 from tests.codegen.test_sanitizers import library
+from tests.compiling import plain_compiler
+from weft.driver.engine import toolchain_for
+from weft.driver.options import compiler_choice
 
 ROOT = Path(__file__).parents[2]
 # Matrix products are the library's, whose memory is not watched; the others take a minute each.
@@ -34,12 +37,14 @@ def test_nothing_to_complain_about(name: str, tmp_path: Path) -> None:
     if not asan or not ubsan:
         pytest.skip("gcc has no sanitizers here")
     path, words = SELECTED[name]
+    compiler = plain_compiler(toolchain_for(compiler_choice()), tmp_path)  # as in tests/codegen/test_sanitizers.py
     environment = {
         **os.environ,
         "LD_PRELOAD": f"{asan} {ubsan}",
         "ASAN_OPTIONS": "detect_leaks=0:allocator_may_return_null=1",
         "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1",
         "WEFT_SANITIZE": "1",
+        **({"WEFT_CC": str(compiler)} if compiler else {}),
         "WEFT_CACHE_DIR": str(tmp_path),
         "WEFT_COMPILE_TIMEOUT": "600",
     }

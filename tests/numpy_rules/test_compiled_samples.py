@@ -6,7 +6,6 @@ import ast
 import importlib.util
 import warnings
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -61,17 +60,16 @@ def function_text(number: int, entry: RuleEntry, sample: str) -> tuple[str, list
     return f"def f{number}({parameters}):\n    return {call}\n", found
 
 
-@pytest.fixture(scope="module")
-def functions(tmp_path_factory: pytest.TempPathFactory) -> ModuleType:
-    path: Path = tmp_path_factory.mktemp("samples") / "sample_calls.py"
-    texts = [function_text(*case)[0] for case in CASES]
-    path.write_text("\n\n".join(["import math\n\nimport numpy as np", *texts]), encoding="utf-8")
-    spec = importlib.util.spec_from_file_location("sample_calls", path)
+def function_of(text: str, name: str, folder: Path) -> Any:
+    """The function of a text, in a file of its own: the compiler reads the whole file."""
+    path = folder / f"sample_{name}.py"
+    path.write_text(f"import math\n\nimport numpy as np\n\n\n{text}", encoding="utf-8")
+    spec = importlib.util.spec_from_file_location(path.stem, path)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    return module
+    return getattr(module, name)
 
 
 def argument(node: ast.expr, number: int) -> Any:
@@ -80,9 +78,9 @@ def argument(node: ast.expr, number: int) -> Any:
 
 
 @pytest.mark.parametrize(("number", "entry", "sample"), every(3, CASES), ids=name_of)
-def test_compiled_call_agrees_with_numpy(functions: ModuleType, number: int, entry: RuleEntry, sample: str):
-    function = getattr(functions, f"f{number}")
-    _, nodes = function_text(number, entry, sample)
+def test_compiled_call_agrees_with_numpy(tmp_path: Path, number: int, entry: RuleEntry, sample: str):
+    text, nodes = function_text(number, entry, sample)
+    function = function_of(text, f"f{number}", tmp_path)
     compiled = weft.program(function, fallback="error")
 
     with warnings.catch_warnings(), np.errstate(all="ignore"):

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import ast
-import importlib.util
 import warnings
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -14,7 +12,7 @@ import pytest
 
 import weft
 from tests.numpy_rules.samples import FORMS, NAMES, Data
-from tests.numpy_rules.test_compiled_samples import _with_parameters
+from tests.numpy_rules.test_compiled_samples import _with_parameters, function_of
 from tests.numpy_rules.test_samples import assert_same
 from weft.ir.exprs import const_index
 from weft.numpy_rules.builder import Builder
@@ -53,19 +51,6 @@ def group_text(number: int) -> tuple[str, list[ast.expr]]:
     return "\n".join([f"def f{number}({parameters}):", *lines, f"    return {results}\n"]), found
 
 
-@pytest.fixture(scope="module")
-def functions(tmp_path_factory: pytest.TempPathFactory) -> ModuleType:
-    path: Path = tmp_path_factory.mktemp("calls") / "typed_calls.py"
-    texts = [group_text(number)[0] for number in range(len(GROUPS))]
-    path.write_text("\n\n".join(["import numpy as np", *texts]), encoding="utf-8")
-    spec = importlib.util.spec_from_file_location("typed_calls", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 def arguments(nodes: list[ast.expr], form: str) -> list[Any]:
     given: list[Any] = []
     for number, node in enumerate(nodes):
@@ -75,9 +60,9 @@ def arguments(nodes: list[ast.expr], form: str) -> list[Any]:
 
 
 @pytest.mark.parametrize("number", range(len(GROUPS)))
-def test_calls_from_a_program_agree_with_numpy(functions: ModuleType, number: int):
-    function = getattr(functions, f"f{number}")
-    _, nodes = group_text(number)
+def test_calls_from_a_program_agree_with_numpy(tmp_path: Path, number: int):
+    text, nodes = group_text(number)
+    function = function_of(text, f"f{number}", tmp_path)
     program: Any = weft.program(function, fallback="error")
 
     with warnings.catch_warnings():

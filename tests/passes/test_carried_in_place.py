@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import weft
+from tests.compiling import PLAINLY
 from tests.conftest import Golden
 from tests.passes.test_guards_of_kernels import lower
 from weft.driver.compiler import run_steps
@@ -179,6 +180,7 @@ def test_two_arrays(function: Callable[..., Any]) -> None:
     assert refs_in_loops(optimized(function)) > 0
 
 
+@PLAINLY
 @pytest.mark.parametrize("size", [0, 1, 7, 700])
 @pytest.mark.parametrize("function", [*IN_PLACE, *OTHERS])
 def test_agrees(function: Callable[..., Any], size: int) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import weft
+from tests.compiling import PLAINLY
 from tests.conftest import Golden
 from tests.passes.graphs import SITE, assert_same_outcomes, graph, shown
 from weft.passes.base import Session
@@ -104,6 +105,7 @@ def every_second(a, b):
 ALL = [broadcast, loops, dots, of_one, batch, every_second]
 
 
+@PLAINLY
 @pytest.mark.parametrize("function", ALL)
 @pytest.mark.parametrize("shape", [(20, 30, 25), (8, 8, 8), (7, 9, 9), (1, 40, 1), (3, 2, 0), (3, 0, 2), (9, 12, 30)])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.complex128, np.int64])

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import weft
+from tests.compiling import PLAINLY
 from tests.conftest import Golden
 from tests.passes.programs import after, body_text, meaning, program
 from weft.ir.nodes import Map, Program
@@ -116,6 +117,7 @@ def in_place(a: Any) -> None:
     a[:-1] = a[1:] * 2.0
 
 
+@PLAINLY
 @pytest.mark.parametrize("shape", [(5, 4, 3), (1, 1, 1), (0, 4, 3), (5, 0, 3), (5, 4, 0), (7, 1, 3), (40, 50, 3)])
 @pytest.mark.parametrize("order", ["C", "F", "reversed", "every other"])
 def test_images(shape: tuple[int, ...], order: str) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import weft
+from tests.compiling import PLAINLY
 from tests.conftest import Golden
 from tests.passes.graphs import SITE, assert_same_outcomes, changed, graph
 from tests.passes.loops import body_text
@@ -303,6 +304,7 @@ def assert_agrees(function: Callable[..., Any], program: Callable[..., Any], a: 
 SHAPES = [(1,), (9,), (127,), (1000,), (20011,), (5, 9), (3, 700), (700, 3), (90, 130), (40, 0)]
 
 
+@PLAINLY
 @pytest.mark.parametrize("function", ALL)
 def test_sizes(function: Callable[..., Any]) -> None:
     program = weft.program(function)
@@ -311,6 +313,7 @@ def test_sizes(function: Callable[..., Any]) -> None:
         assert_agrees(function, program, numbers(shape, np.float64), numbers(shape, np.float64, 5))
 
 
+@PLAINLY
 @pytest.mark.parametrize("function", ALL)
 def test_layouts(function: Callable[..., Any]) -> None:
     program = weft.program(function)
@@ -320,6 +323,7 @@ def test_layouts(function: Callable[..., Any]) -> None:
         assert_agrees(function, program, a, b)
 
 
+@PLAINLY
 @pytest.mark.parametrize("function", [low_and_high, mean_and_squares, under_a_mask, five_of_them, rows, columns])
 def test_types(function: Callable[..., Any]) -> None:
     program = weft.program(function)

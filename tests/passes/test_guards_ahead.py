@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import weft
+from tests.compiling import PLAINLY
 from tests.conftest import Golden
 from tests.end_to_end.outcome import assert_same_outcome, run
 from tests.passes.loops import body_text, reasons, through
@@ -269,6 +270,7 @@ DATA = [
 ]  # fmt: skip
 
 
+@PLAINLY
 @pytest.mark.parametrize("function", [*AHEAD, *VERSIONS, *KEPT])
 def test_programs_agree(function: Callable[..., Any]) -> None:
     """Where an index is out of bounds, what the turns before have written is there, as in Python."""

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import weft
+from tests.compiling import PLAINLY
 from tests.conftest import Golden
 from tests.passes.graphs import SITE, assert_same_outcomes, changed, graph, shown, words
 from weft.passes.in_place import InPlace
@@ -194,6 +195,7 @@ def same(function: Any, *given: Any) -> None:
         np.testing.assert_array_equal(a, b)
 
 
+@PLAINLY
 @pytest.mark.parametrize("dtype", ["f4", "f8", "c16"])
 @pytest.mark.parametrize("shape", [(3, 4, 5), (2, 3, 300), (0, 2, 3), (1, 1, 1), (40, 50, 16)])
 def test_layers(shape: tuple[int, ...], dtype: str) -> None:

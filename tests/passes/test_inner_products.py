@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import weft
+from tests.compiling import PLAINLY
 from tests.conftest import Golden
 from tests.passes.programs import HEAD, after, assert_same_meaning, body_text, program
 from weft.passes.base import Session
@@ -56,6 +57,7 @@ def test_matrices_in_memory_are_left_to_the_library(text: str) -> None:
     assert InnerProducts().run(before, Session()) is before
 
 
+@PLAINLY
 @pytest.mark.parametrize("dtype", ["f4", "f8", "c16", "i8"])
 @pytest.mark.parametrize("shape", [(5, 7), (1, 4), (4, 1), (0, 3), (3, 0), (200, 300)])
 def test_compiled_products_with_computed_matrices_are_numpys(dtype: str, shape: tuple[int, int]) -> None:
@@ -76,6 +78,7 @@ def test_products_of_matrices_stay() -> None:
     assert InnerProducts().run(before, Session()) is before
 
 
+@PLAINLY
 @pytest.mark.parametrize("dtype", ["f4", "f8", "c8", "c16", "i2", "u8", "?"])
 @pytest.mark.parametrize("length", [0, 1, 3, 1000])
 def test_compiled_products_are_numpys(dtype: str, length: int) -> None:

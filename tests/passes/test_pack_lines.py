@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import weft
+from tests.compiling import PLAINLY
 from tests.conftest import Golden
 from tests.passes.graphs import SITE, assert_same_outcomes, changed, graph, shown
 from weft.passes.base import Session
@@ -98,6 +99,7 @@ def column_by_column(A, B, c):
     return A
 
 
+@PLAINLY
 @pytest.mark.parametrize("function", [rows_times_a_column, largest_difference, column_by_column])
 @pytest.mark.parametrize("shape", [(4, 5), (20, 30), (1, 3), (3, 1), (0, 4)])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64])

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import weft
+from tests.compiling import PLAINLY
 from tests.conftest import Golden
 from tests.end_to_end.outcome import assert_same_outcome, run
 from tests.passes.loops import assert_agrees, body_text, matrix, reasons, through, unguarded, vector
@@ -185,6 +186,7 @@ CASES: list[tuple[Callable[..., Any], Any]] = [(function, np.float64) for functi
 CASES += [(paths, np.float32), (small, np.int64), (products, np.complex128)]
 
 
+@PLAINLY
 @pytest.mark.parametrize(("function", "dtype"), CASES)
 def test_programs_agree(function: Callable[..., Any], dtype: Any) -> None:
     program = weft.program(function, threads=2, fallback="error")

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import weft
+from tests.compiling import PLAINLY
 from tests.conftest import Golden
 from tests.passes.programs import after, arguments, body_text, meaning, program
 from weft.ir.nodes import Map, Program
@@ -147,6 +148,7 @@ def three(u: Any) -> Any:
 FUNCTIONS = [laplacian, neighbours, far, steps, in_place, joined, padded, kept, written_between, three]
 
 
+@PLAINLY
 @pytest.mark.filterwarnings("ignore::weft.FallbackWarning")
 @pytest.mark.parametrize("function", FUNCTIONS)
 @pytest.mark.parametrize("shape", [(1, 1), (1, 5), (2, 2), (3, 2), (4, 9), (30, 41)])

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import weft
+from tests.compiling import PLAINLY
 from tests.conftest import Golden
 from tests.passes.loops import SIZES, assert_agrees, body_text, matrix, through, unguarded
 from weft.ir.nodes import Program
@@ -180,6 +181,7 @@ CASES: list[tuple[Callable[..., Any], Any]] = [(function, np.float64) for functi
 CASES += [(function, dtype) for function in TURNED[:-1] for dtype in (np.float32, np.complex128, np.int64)]
 
 
+@PLAINLY
 @pytest.mark.parametrize(("function", "dtype"), CASES)
 def test_programs_agree(function: Callable[..., Any], dtype: Any) -> None:
     program = weft.program(function)

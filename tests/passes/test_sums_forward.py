@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import weft
+from tests.compiling import PLAINLY
 from tests.conftest import Golden
 from tests.passes.loops import SIZES, assert_agrees, body_text, matrix, through, unguarded
 from weft.ir.nodes import Program
@@ -202,6 +203,7 @@ CASES += [(function, dtype) for function in (*PUSHED, in_rows_of_a_table) for dt
 CASES += [(function, np.complex128) for function in PUSHED[:5]]
 
 
+@PLAINLY
 @pytest.mark.parametrize(("function", "dtype"), CASES)
 def test_programs_agree(function: Callable[..., Any], dtype: Any) -> None:
     program = weft.program(function)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import weft
+from tests.compiling import PLAINLY
 from tests.conftest import Golden
 from tests.passes.graphs import SITE, assert_same_outcomes, changed, graph, shown
 from weft.passes.base import Session
@@ -142,6 +143,7 @@ def sums_of_columns(A, B):
     return out
 
 
+@PLAINLY
 @pytest.mark.parametrize("function", [products_of_columns, three_loops, below_the_diagonal, sums_of_columns])
 @pytest.mark.parametrize("shape", [(4, 4, 5), (7, 7, 1), (1, 1, 3), (3, 0, 2), (0, 0, 2), (5, 3, 4)])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.complex128, np.int32])

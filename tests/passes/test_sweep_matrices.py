@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import weft
+from tests.compiling import PLAINLY
 from tests.conftest import Golden
 from tests.passes.graphs import assert_same_outcomes, changed, graph
 from tests.passes.loops import SIZES, assert_agrees, body_text, matrix, through, unguarded, vector
@@ -372,6 +373,7 @@ DEPENDENT = (
 LARGE = (1021, 787)  # what is not too large for the caches is left to BLAS; no multiple of anything
 
 
+@PLAINLY
 @pytest.mark.parametrize("function", [*JOINED, *KEPT, *ALONE])
 def test_large_ones_agree(function: Callable[..., Any]) -> None:
     program = weft.program(function)
@@ -381,6 +383,7 @@ def test_large_ones_agree(function: Callable[..., Any]) -> None:
     assert program.stats.native_calls == 1 + (function in (apart, one_after_the_other))
 
 
+@PLAINLY
 @pytest.mark.parametrize("function", [apart, one_after_the_other, by_rows, by_columns])
 @pytest.mark.parametrize("form", ["C", "F", "part", "back", "both back", "steps"])
 def test_any_order_of_the_matrix_agrees(function: Callable[..., Any], form: str) -> None:
