@@ -16,6 +16,7 @@ import __future__
 
 import ast
 import copy
+import functools
 import io
 import linecache
 import sys
@@ -109,7 +110,7 @@ def _function_source(candidate: _Candidate, code: CodeType, lines: list[str]) ->
         text = ast.get_source_segment("".join(lines), node) or ""
     else:
         text = "".join(lines[code.co_firstlineno - 1 : node.end_lineno])
-    tree = _mangled(node, candidate.class_name)
+    tree = _mangled(copy.deepcopy(node), candidate.class_name)
     return FunctionSource(tree, tuple(lines), code.co_filename, code.co_firstlineno, text)
 
 
@@ -196,9 +197,8 @@ def _find(code: CodeType, lines: list[str]) -> _Candidate | None:
     """The definition in `lines` that `code` was compiled from."""
     text = "".join(lines)
     with _no_warnings():
-        try:
-            module = ast.parse(text)
-        except (SyntaxError, ValueError):
+        module = _parsed(text)
+        if module is None:
             return None
         around = [stmt for stmt in module.body if _first_line(stmt) <= code.co_firstlineno <= (stmt.end_lineno or 0)]
         candidates = [
@@ -221,6 +221,15 @@ def _find(code: CodeType, lines: list[str]) -> _Candidate | None:
         if _columns(code) == _columns(other):
             return candidate
     return equal[0][0] if equal else None
+
+
+@functools.lru_cache(maxsize=4)
+def _parsed(text: str) -> ast.Module | None:
+    """The tree of a file, of which several functions may be asked for one after the other. It stays as it is."""
+    try:
+        return ast.parse(text)
+    except (SyntaxError, ValueError):
+        return None
 
 
 def _imports(stmt: ast.stmt) -> bool:
