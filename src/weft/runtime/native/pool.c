@@ -8,40 +8,55 @@
  *
  * Joining: `region` holds (generation << 32 | tickets left). A worker joins by taking a ticket, the owner closes the
  * region by taking all that are left; a late worker finds none and never touches the region's data. Idle workers spin
- * for a few microseconds and then sleep on the futex word `bell`; longer spinning starves OpenBLAS on small machines.
+ * for a few microseconds and then sleep on the futex word `bell`; longer spinning starves OpenBLAS on small machines. A
+ * worker whose last pause was short, or that was called for many brief regions, stays awake longer, but lets others go
+ * first.
+ *
+ * Brief regions are worth less than a worker's waking (`worth` < 1, as a part of that). They run on workers that are
+ * awake, else inline, until so many have done so that waking pays. Where the owner has to sleep at the end of one,
+ * others want the processors: the next ones run inline for a while, each time for twice as long.
  *
  * After fork only the calling thread exists in the child; the pool is reset there and starts new workers when needed.
  */
 #include <limits.h>
 #include <linux/futex.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { MAX_WORKERS = 255, SPIN_NANOSECONDS = 5000 };
+enum { MAX_WORKERS = 255, SPIN_NANOSECONDS = 5000, AWAKE_NANOSECONDS = 50000 };
+enum { WAKE_WORTH = 4, CROWDED_WORTH = 128 }; /* of brief regions that run inline before workers are woken for them */
+enum { MOST_CROWDED = 8, CALM_REGIONS = 4096 };
 
+/* What one side polls has a line of the cache to itself: the other side's writes beside it would take the line away. */
 static struct {
-    _Atomic uint64_t region;     /* generation << 32 | tickets left */
-    _Atomic uint32_t bell;       /* rung once per region: workers sleep on it */
+    _Alignas(64) _Atomic uint32_t bell;      /* rung once per region: workers sleep on it */
+    _Alignas(64) _Atomic uint32_t finished;  /* workers that joined the region and are done */
+    _Alignas(64) _Atomic uint64_t region;    /* generation << 32 | tickets left */
     _Atomic uint32_t sleepers;
-    _Atomic uint32_t finished;   /* workers that joined the region and are done */
     _Atomic uint32_t owner_waits;
-    _Atomic int busy;            /* a region is running */
-    _Atomic int stopping;
-    int workers;
-    pthread_t threads[MAX_WORKERS];
+    _Atomic uint32_t float_flags; /* floating-point exceptions raised by workers */
+    uint32_t float_control;       /* rounding and flush modes of the owner */
     /* the region itself: written by its owner before tickets are handed out */
     weft_body body;
     void *env;
     int64_t count, grain;
-    int runs;                    /* how many runs of chunks: one per thread that may take part */
+    int runs;                     /* how many runs of chunks: one per thread that may take part */
+    _Atomic int stopping;
+    _Alignas(64) _Atomic int busy; /* a region is running */
+    int workers;
+    /* of brief regions, only while `busy` is one's own */
+    double missed;                 /* worth of those that ran inline */
+    int crowded, calm;             /* how often the owner slept lately; regions since then */
+    pthread_t threads[MAX_WORKERS];
     struct { _Alignas(64) _Atomic int64_t next; int64_t end; } run[MAX_WORKERS + 1];
-    uint32_t float_control;           /* rounding and flush modes of the owner */
-    _Atomic uint32_t float_flags;     /* floating-point exceptions raised by workers */
 } pool;
+
+typedef int32_t (*pool_poll)(void *call); /* what a call does in long pauses: look for signals */
 
 static __thread int inside_region; /* this thread runs chunks right now */
 static __thread int is_worker;
@@ -65,9 +80,9 @@ static inline void set_float_state(uint32_t state)
 }
 #endif
 
-static void futex_wait(_Atomic uint32_t *word, uint32_t value)
+static void futex_wait(_Atomic uint32_t *word, uint32_t value, const struct timespec *most)
 {
-    syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, 0, 0, 0);
+    syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, most, 0, 0);
 }
 static void futex_wake(_Atomic uint32_t *word, int count)
 {
@@ -81,16 +96,18 @@ static int64_t nanoseconds(void)
     return now.tv_sec * 1000000000LL + now.tv_nsec;
 }
 
-/* Spin until *word differs from `value` or the spin time is over; nonzero when it differs. */
-static int spin_while_equal(_Atomic uint32_t *word, uint32_t value)
+/* Spin until *word differs from `value` or the time is over; nonzero when it differs. */
+static int spin_while_equal(_Atomic uint32_t *word, uint32_t value, int64_t time)
 {
-    int64_t end = nanoseconds() + SPIN_NANOSECONDS;
+    int64_t start = nanoseconds(), now = start;
     do {
         for (int i = 0; i < 16; i++) {
             if (atomic_load_explicit(word, memory_order_acquire) != value) return 1;
             cpu_relax();
         }
-    } while (nanoseconds() < end);
+        if (now - start > SPIN_NANOSECONDS) sched_yield();
+        now = nanoseconds();
+    } while (now - start < time);
     return 0;
 }
 
@@ -148,16 +165,21 @@ static void *worker_main(void *number)
 {
     inside_region = is_worker = 1;
     own_run = (int)(intptr_t)number + 1;
+    int64_t idle_since = nanoseconds(), patience = AWAKE_NANOSECONDS;
     while (!atomic_load(&pool.stopping)) {
         uint32_t bell = atomic_load(&pool.bell);
         if (take_ticket()) {
+            int64_t idle = nanoseconds() - idle_since;
             work_on_region();
+            idle_since = nanoseconds();
+            patience = idle < AWAKE_NANOSECONDS ? AWAKE_NANOSECONDS : SPIN_NANOSECONDS;
             continue;
         }
-        if (spin_while_equal(&pool.bell, bell)) continue;
+        if (spin_while_equal(&pool.bell, bell, patience)) continue;
         atomic_fetch_add(&pool.sleepers, 1);
-        if (!atomic_load(&pool.stopping)) futex_wait(&pool.bell, bell); /* returns at once if the bell has rung */
+        if (!atomic_load(&pool.stopping)) futex_wait(&pool.bell, bell, NULL); /* returns at once if the bell has rung */
         atomic_fetch_sub(&pool.sleepers, 1);
+        patience = AWAKE_NANOSECONDS; /* rung without a ticket: there will be some soon */
     }
     return NULL;
 }
@@ -176,32 +198,74 @@ static void start_workers(int wanted)
     pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-static void wait_for_workers(uint32_t joined)
+/* Nonzero when that took so long that this thread slept; then `poll` is asked now and again, which may end the work. */
+static int wait_for_workers(uint32_t joined, pool_poll poll, void *call)
 {
-    for (;;) {
+    const struct timespec most = {.tv_nsec = 20000000};
+    for (int slept = 0;; slept = 1) {
         uint32_t finished = atomic_load(&pool.finished);
-        if (finished == joined) return;
-        if (spin_while_equal(&pool.finished, finished)) continue;
+        while (finished != joined && spin_while_equal(&pool.finished, finished, SPIN_NANOSECONDS))
+            finished = atomic_load(&pool.finished);
+        if (finished == joined) return slept;
         atomic_store(&pool.owner_waits, 1);
-        futex_wait(&pool.finished, finished);
+        futex_wait(&pool.finished, finished, &most);
         atomic_store(&pool.owner_waits, 0);
+        poll(call);
     }
 }
 
 /* ---------------------------------------------------------------- for the dispatcher */
-static void pool_run(weft_body body, void *env, int64_t count, int64_t grain, int width)
+static void ring_bell(int workers)
 {
-    if (count <= 0) return;
+    atomic_fetch_add(&pool.bell, 1);
+    if (atomic_load(&pool.sleepers)) futex_wake(&pool.bell, workers);
+}
+
+/* Whether so many workers are awake; if not so again and again, they are woken for the next regions. */
+static int are_awake(int64_t helpers, double worth)
+{
+    if (pool.missed >= 0 && pool.workers - (int64_t)atomic_load(&pool.sleepers) >= helpers) return 1;
+    pool.missed += worth;
+    if (pool.missed < WAKE_WORTH) return 0;
+    pool.missed = 0;
+    start_workers((int)helpers);
+    ring_bell((int)helpers);
+    return 0;
+}
+
+/* What the end of a brief region says of the machine. */
+static void note_ending(int slept)
+{
+    if (slept) {
+        pool.missed = -(double)(CROWDED_WORTH << pool.crowded);
+        pool.crowded += pool.crowded < MOST_CROWDED;
+        pool.calm = 0;
+    } else if (pool.crowded && ++pool.calm == CALM_REGIONS) {
+        pool.crowded -= 1;
+        pool.calm = 0;
+    }
+}
+
+/* Runs all chunks; nonzero when that was a region, zero when it was too brief for one. */
+static int pool_run(weft_body body, void *env, int64_t count, int64_t grain, int width, double worth, pool_poll poll,
+                    void *call)
+{
+    if (count <= 0) return 0;
     if (grain < 1) grain = 1;
     int64_t chunks = (count - 1) / grain + 1;
     int free_pool = 0;
     if (width <= 1 || chunks <= 1 || inside_region || atomic_load(&pool.stopping) ||
         !atomic_compare_exchange_strong(&pool.busy, &free_pool, 1)) {
         run_inline(body, env, count, grain);
-        return;
+        return 0;
+    }
+    int64_t helpers = width - 1 < chunks - 1 ? width - 1 : chunks - 1;
+    if (worth < 1 && !are_awake(helpers, worth)) {
+        atomic_store(&pool.busy, 0);
+        run_inline(body, env, count, grain);
+        return 0;
     }
     start_workers(width - 1);
-    int64_t helpers = width - 1 < chunks - 1 ? width - 1 : chunks - 1;
     if (helpers > pool.workers) helpers = pool.workers;
     pool.body = body, pool.env = env, pool.count = count, pool.grain = grain;
     share_out_chunks(chunks, (int)helpers + 1);
@@ -210,15 +274,16 @@ static void pool_run(weft_body body, void *env, int64_t count, int64_t grain, in
     pool.float_control = float_state() & ~(uint32_t)FLOAT_FLAGS;
     uint64_t generation = (atomic_load(&pool.region) >> 32) + 1;
     atomic_store(&pool.region, generation << 32 | (uint64_t)helpers);
-    atomic_fetch_add(&pool.bell, 1);
-    if (atomic_load(&pool.sleepers)) futex_wake(&pool.bell, (int)helpers);
+    ring_bell((int)helpers);
     inside_region = 1;
     run_chunks();
     inside_region = 0;
     uint64_t closed = atomic_exchange(&pool.region, generation << 32);
-    wait_for_workers((uint32_t)helpers - (uint32_t)closed);
+    int slept = wait_for_workers((uint32_t)helpers - (uint32_t)closed, poll, call);
+    if (worth < 1) note_ending(slept);
     set_float_state(float_state() | atomic_load(&pool.float_flags));
     atomic_store(&pool.busy, 0);
+    return 1;
 }
 
 static void pool_after_fork_in_child(void)
@@ -229,6 +294,7 @@ static void pool_after_fork_in_child(void)
     atomic_store(&pool.owner_waits, 0);
     atomic_store(&pool.busy, 0);
     pool.workers = 0;
+    pool.missed = 0;
     inside_region = is_worker = 0;
 }
 
