@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import weft
-from tests.end_to_end.outcome import assert_same, run
+from tests.end_to_end.outcome import assert_same_outcome, run
 
 
 def newton(a, tolerance):
@@ -82,9 +82,103 @@ def test_a_while_at_every_point(function: Callable[..., Any], dtype: Any) -> Non
         expected = run(function, (a.copy(), 1e-4))
         for threads in (1, 2):
             program = weft.program(function, threads=threads, fallback="error")
-            assert_same(run(program, (a.copy(), 1e-4)), expected, where=f"{function.__name__}, {threads} threads")
+            assert_same_outcome(
+                run(program, (a.copy(), 1e-4)), expected, where=f"{function.__name__}, {threads} threads"
+            )
             if threads > 1 and len(a) == len(made) and function in PARALLEL:
                 assert program.stats.parallel_regions >= 1
+
+
+# ---- running windows ------------------------------------------------------------------------------------------------
+
+
+def means(x, h):
+    out = np.empty(len(x))
+    for i in range(len(x)):
+        out[i] = np.mean(x[max(0, i - h) : min(len(x), i + h + 1)])
+    return out
+
+
+def sums_of_a_loop(x, h):
+    n = len(x)
+    out = np.zeros(n)
+    for i in range(n):
+        low = max(0, i - h)
+        high = min(n, i + h + 1)
+        total = 0.0
+        for j in range(low, high):
+            total += x[j]
+        out[i] = total / (high - low)
+    return out
+
+
+def largest(x, h):
+    out = np.zeros(len(x))
+    for i in range(len(x)):
+        m = x[i]
+        for j in range(max(0, i - h), min(len(x), i + h + 1)):
+            if x[j] > m:  # noqa: PLR1730
+                m = x[j]
+        out[i] = m
+    return out
+
+
+def inner_sums(x, h):
+    n = len(x)
+    out = np.zeros(n)
+    for i in range(h, n - h):
+        total = 0.0
+        for j in range(-h, h + 1):
+            total += x[i + j]
+        out[i] = total / (2 * h + 1)
+    return out
+
+
+def inner_means(x, h):
+    out = np.zeros(len(x))
+    for i in range(h, len(x) - h):
+        out[i] = x[i - h : i + h + 1].mean()
+    return out
+
+
+def differences(x, h):
+    out = np.zeros(len(x))
+    for i in range(h, len(x)):
+        out[i] = x[i] - x[i - h]
+    return out
+
+
+def around_the_end(x, h):
+    out = np.zeros(len(x))
+    for i in range(-h, h):
+        out[i] = 2 * x[i]
+    return out
+
+
+WINDOWS = [means, sums_of_a_loop, largest, inner_sums, inner_means, differences]
+WIDTHS = (-9, -2, -1, 0, 1, 3, 8, 40, 2**62, 2**63 - 1, -(2**63), 2**63)
+
+
+@pytest.mark.parametrize("function", WINDOWS, ids=lambda f: f.__name__)
+def test_windows_run_in_parallel(function: Callable[..., Any]) -> None:
+    x = np.random.default_rng(2).integers(-99, 99, 40000).astype(np.float64)
+    expected = run(function, (x, 4))
+    for threads in (1, 2):
+        program = weft.program(function, threads=threads, fallback="error")
+        assert_same_outcome(run(program, (x, 4)), expected, where=f"{threads} threads")
+        assert program.stats.resumes == 0
+    assert "stays a loop: each iteration" not in str(program.explain())
+    assert program.stats.parallel_regions >= 1
+
+
+@pytest.mark.parametrize("function", [*WINDOWS, around_the_end], ids=lambda f: f.__name__)
+def test_windows_of_any_width(function: Callable[..., Any]) -> None:
+    program = weft.program(function, threads=2)
+    for n in (0, 1, 2, 9):
+        x = np.random.default_rng(n).integers(-99, 99, n).astype(np.float64)
+        for h in WIDTHS:
+            if abs(h) < 100 or function not in (inner_sums, around_the_end):  # Python would take years
+                assert_same_outcome(run(program, (x, h)), run(function, (x, h)), where=f"{n} numbers, {h}")
 
 
 def test_warnings_from_a_while() -> None:

@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from dataclasses import field, replace
 from typing import ClassVar, Final
 
+from weft.analysis.conditions import OVERFLOWS
 from weft.analysis.facts import Facts, as_index
 from weft.analysis.ranges import INT64_MAX, INT64_MIN, fits_int64, index_bounds
 from weft.ir.dtypes import PY_INT
@@ -26,7 +27,6 @@ from weft.passes.base import Bench, Session, rewrite_nodes, rewrite_regions
 from weft.support.records import record
 
 _MOST_TURNS: Final = 2**61
-_CHECKS = ("add_overflows", "subtract_overflows", "multiply_overflows")
 
 
 @record
@@ -67,7 +67,7 @@ def _loop(loop: Loop | While, bench: Bench) -> Loop | While:
 
 def _never_fails(node: Node, counters: dict[Value, Value]) -> bool:
     match node:
-        case Guard(condition=Op(name="logical_not", args=(Op(name=name, args=(left, right)),))) if name in _CHECKS:
+        case Guard(condition=Op(name="logical_not", args=(Op(name=name, args=(left, right)),))) if name in OVERFLOWS:
             a, b = as_index(left), as_index(right)
             if a is None or b is None or not (a.values | b.values) & counters.keys():
                 return False

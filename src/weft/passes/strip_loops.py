@@ -163,9 +163,9 @@ def _pays(nest: _Nest) -> bool:
 
 def _is_line_by_line(nest: _Nest) -> bool:
     """Whether each turn computes one line along memory: few lines are long enough to start threads for."""
-    if len(nest.loops) > 1 or len(nest.points.params) > 1:
+    *others, param = nest.points.params
+    if others or len(nest.loops) > 1:
         return False
-    param = nest.points.params[0]
     writes = [memlet for node in nest.points.body.nodes if isinstance(node, Tasklet) for memlet, _ in node.writes]
     return all(memlet.index and param in memlet.index[-1].values for memlet in writes)
 
