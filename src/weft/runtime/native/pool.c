@@ -13,8 +13,11 @@
  * first.
  *
  * Brief regions are worth less than a worker's waking (`worth` < 1, as a part of that). They run on workers that are
- * awake, else inline, until so many have done so that waking pays. Where the owner has to sleep at the end of one,
- * others want the processors: the next ones run inline for a while, each time for twice as long.
+ * awake, else inline, until so many have done so that waking pays; where none of those woken joined, until there are
+ * twice as many. Where the owner has to sleep at the end of one,
+ * others want the processors: the next ones run inline for so long that little of the time is lost in such pauses. So
+ * do they, for longer and longer, where workers that are awake do not come: one that waits for a processor takes its
+ * part of what the system gives to all threads of the process.
  *
  * After fork only the calling thread exists in the child; the pool is reset there and starts new workers when needed.
  */
@@ -28,9 +31,10 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { MAX_WORKERS = 255, SPIN_NANOSECONDS = 5000, AWAKE_NANOSECONDS = 50000 };
-enum { WAKE_WORTH = 4, CROWDED_WORTH = 128 }; /* of brief regions that run inline before workers are woken for them */
-enum { MOST_CROWDED = 8, CALM_REGIONS = 4096 };
+enum { MAX_WORKERS = 255, SPIN_NANOSECONDS = 5000, AWAKE_NANOSECONDS = 20000 };
+enum { WAKE_WORTH = 4, RARELY = 16384 }; /* of brief regions that run inline before workers are woken for them */
+enum { ALONE_FOR_PAUSE = 16 }; /* how much longer than a pause at its end brief regions run inline afterwards */
+enum { UNANSWERED = 16, ANSWERED = 256, ALONE_NANOSECONDS = 2000000, ALONE_DOUBLINGS = 7 };
 
 /* What one side polls has a line of the cache to itself: the other side's writes beside it would take the line away. */
 static struct {
@@ -47,11 +51,13 @@ static struct {
     int64_t count, grain;
     int runs;                     /* how many runs of chunks: one per thread that may take part */
     _Atomic int stopping;
+    _Atomic int64_t alone_until;  /* when brief regions may have workers again, 0 for at once */
     _Alignas(64) _Atomic int busy; /* a region is running */
     int workers;
     /* of brief regions, only while `busy` is one's own */
-    double missed;                 /* worth of those that ran inline */
-    int crowded, calm;             /* how often the owner slept lately; regions since then */
+    int unanswered, answered;      /* regions in a row to which no worker, or some, came */
+    int alone_doublings;           /* how often it was in vain to try again */
+    double missed, enough;         /* worth of those that ran inline; what workers are woken for */
     pthread_t threads[MAX_WORKERS];
     struct { _Alignas(64) _Atomic int64_t next; int64_t end; } run[MAX_WORKERS + 1];
 } pool;
@@ -161,6 +167,16 @@ static void work_on_region(void)
     if (atomic_load(&pool.owner_waits)) futex_wake(&pool.finished, 1);
 }
 
+/* Whether others have kept a worker from its work of late: then it shall not use up its time by spinning, either. */
+static int is_crowded(void)
+{
+    int64_t until = atomic_load_explicit(&pool.alone_until, memory_order_relaxed);
+    if (!until) return 0;
+    if (nanoseconds() < until) return 1;
+    atomic_store_explicit(&pool.alone_until, 0, memory_order_relaxed);
+    return 0;
+}
+
 static void *worker_main(void *number)
 {
     inside_region = is_worker = 1;
@@ -172,14 +188,14 @@ static void *worker_main(void *number)
             int64_t idle = nanoseconds() - idle_since;
             work_on_region();
             idle_since = nanoseconds();
-            patience = idle < AWAKE_NANOSECONDS ? AWAKE_NANOSECONDS : SPIN_NANOSECONDS;
+            patience = idle < AWAKE_NANOSECONDS && !is_crowded() ? AWAKE_NANOSECONDS : SPIN_NANOSECONDS;
             continue;
         }
         if (spin_while_equal(&pool.bell, bell, patience)) continue;
         atomic_fetch_add(&pool.sleepers, 1);
         if (!atomic_load(&pool.stopping)) futex_wait(&pool.bell, bell, NULL); /* returns at once if the bell has rung */
         atomic_fetch_sub(&pool.sleepers, 1);
-        patience = AWAKE_NANOSECONDS; /* rung without a ticket: there will be some soon */
+        patience = is_crowded() ? SPIN_NANOSECONDS : AWAKE_NANOSECONDS; /* rung without a ticket: there will be some */
     }
     return NULL;
 }
@@ -198,15 +214,16 @@ static void start_workers(int wanted)
     pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-/* Nonzero when that took so long that this thread slept; then `poll` is asked now and again, which may end the work. */
-static int wait_for_workers(uint32_t joined, pool_poll poll, void *call)
+/* How long this thread slept, in nanoseconds; then `poll` is asked now and again, which may end the work. */
+static int64_t wait_for_workers(uint32_t joined, pool_poll poll, void *call)
 {
     const struct timespec most = {.tv_nsec = 20000000};
-    for (int slept = 0;; slept = 1) {
+    for (int64_t since = 0;;) {
         uint32_t finished = atomic_load(&pool.finished);
         while (finished != joined && spin_while_equal(&pool.finished, finished, SPIN_NANOSECONDS))
             finished = atomic_load(&pool.finished);
-        if (finished == joined) return slept;
+        if (finished == joined) return since ? nanoseconds() - since : 0;
+        since = since ? since : nanoseconds();
         atomic_store(&pool.owner_waits, 1);
         futex_wait(&pool.finished, finished, &most);
         atomic_store(&pool.owner_waits, 0);
@@ -224,26 +241,32 @@ static void ring_bell(int workers)
 /* Whether so many workers are awake; if not so again and again, they are woken for the next regions. */
 static int are_awake(int64_t helpers, double worth)
 {
-    if (pool.missed >= 0 && pool.workers - (int64_t)atomic_load(&pool.sleepers) >= helpers) return 1;
+    if (is_crowded()) return 0;
+    if (pool.workers - (int64_t)atomic_load(&pool.sleepers) >= helpers) return 1;
     pool.missed += worth;
-    if (pool.missed < WAKE_WORTH) return 0;
+    if (pool.missed < pool.enough) return 0;
     pool.missed = 0;
+    if (pool.enough < RARELY) pool.enough *= 2; /* until one joins */
     start_workers((int)helpers);
     ring_bell((int)helpers);
     return 0;
 }
 
-/* What the end of a brief region says of the machine. */
-static void note_ending(int slept)
+/* What the end of a brief region says about the machine. */
+static void note_ending(uint32_t joined, int64_t slept)
 {
-    if (slept) {
-        pool.missed = -(double)(CROWDED_WORTH << pool.crowded);
-        pool.crowded += pool.crowded < MOST_CROWDED;
-        pool.calm = 0;
-    } else if (pool.crowded && ++pool.calm == CALM_REGIONS) {
-        pool.crowded -= 1;
-        pool.calm = 0;
+    int64_t alone = ALONE_FOR_PAUSE * slept;
+    if (joined) {
+        pool.unanswered = 0;
+        if (++pool.answered >= ANSWERED) pool.alone_doublings = 0;
+    } else {
+        pool.answered = 0;
+        if (++pool.unanswered < UNANSWERED) return;
+        pool.unanswered = 0;
+        alone = (int64_t)ALONE_NANOSECONDS << pool.alone_doublings;
+        pool.alone_doublings += pool.alone_doublings < ALONE_DOUBLINGS;
     }
+    if (alone) atomic_store_explicit(&pool.alone_until, nanoseconds() + alone, memory_order_relaxed);
 }
 
 /* Runs all chunks; nonzero when that was a region, zero when it was too brief for one. */
@@ -279,8 +302,10 @@ static int pool_run(weft_body body, void *env, int64_t count, int64_t grain, int
     run_chunks();
     inside_region = 0;
     uint64_t closed = atomic_exchange(&pool.region, generation << 32);
-    int slept = wait_for_workers((uint32_t)helpers - (uint32_t)closed, poll, call);
-    if (worth < 1) note_ending(slept);
+    uint32_t joined = (uint32_t)helpers - (uint32_t)closed;
+    int64_t slept = wait_for_workers(joined, poll, call);
+    if (joined) pool.enough = WAKE_WORTH;
+    if (worth < 1) note_ending(joined, slept);
     set_float_state(float_state() | atomic_load(&pool.float_flags));
     atomic_store(&pool.busy, 0);
     return 1;
@@ -295,10 +320,16 @@ static void pool_after_fork_in_child(void)
     atomic_store(&pool.busy, 0);
     pool.workers = 0;
     pool.missed = 0;
+    pool.alone_until = 0;
+    pool.enough = WAKE_WORTH;
     inside_region = is_worker = 0;
 }
 
-static void pool_init(void) { pthread_atfork(NULL, NULL, pool_after_fork_in_child); }
+static void pool_init(void)
+{
+    pool.enough = WAKE_WORTH;
+    pthread_atfork(NULL, NULL, pool_after_fork_in_child);
+}
 
 /* Ends the workers at interpreter exit; later regions run inline. With a region still running nothing is ended. */
 static void pool_stop(void)
