@@ -269,7 +269,7 @@ static void note_ending(uint32_t joined, int64_t slept)
     if (alone) atomic_store_explicit(&pool.alone_until, nanoseconds() + alone, memory_order_relaxed);
 }
 
-/* Runs all chunks; nonzero when that was a region, zero when it was too brief for one. */
+/* Runs all chunks, of a brief region that nobody shares in one go; nonzero when it was shared out. */
 static int pool_run(weft_body body, void *env, int64_t count, int64_t grain, int width, double worth, pool_poll poll,
                     void *call)
 {
@@ -279,13 +279,13 @@ static int pool_run(weft_body body, void *env, int64_t count, int64_t grain, int
     int free_pool = 0;
     if (width <= 1 || chunks <= 1 || inside_region || atomic_load(&pool.stopping) ||
         !atomic_compare_exchange_strong(&pool.busy, &free_pool, 1)) {
-        run_inline(body, env, count, grain);
+        run_inline(body, env, count, worth < 1 ? count : grain);
         return 0;
     }
     int64_t helpers = width - 1 < chunks - 1 ? width - 1 : chunks - 1;
     if (worth < 1 && !are_awake(helpers, worth)) {
         atomic_store(&pool.busy, 0);
-        run_inline(body, env, count, grain);
+        run_inline(body, env, count, count);
         return 0;
     }
     start_workers(width - 1);

@@ -48,8 +48,9 @@ struct weft_ctx {
     void (*release)(weft_ctx *, weft_block *);               /* one owner less; frees at zero */
     int64_t *(*extents)(weft_ctx *, int32_t count);          /* room for shapes and strides of out[] arrays, until exit */
     void (*parallel)(weft_ctx *, weft_body, void *env, int64_t count, int64_t grain);
-    void (*brief)(weft_ctx *, weft_body, void *env, int64_t count, int64_t grain, double worth); /* the same for work
-                                                                that is not worth waking threads, of which this is a part */
+    void (*brief)(weft_ctx *, weft_body, void *env, int64_t count, int64_t grain, double worth); /* the same for less work
+                                                                than is worth waking threads for, of which this is a part;
+                                                                chunks may come together */
     void (*warn)(weft_ctx *, int32_t flags, int32_t site);   /* flags: WEFT_FP_*; remembered, raised after the call */
     int32_t (*call_python)(weft_ctx *, int32_t call, weft_value *out); /* WEFT_CALL_*; see KernelInfo.numpy_calls */
     void *const *library;                                    /* KernelInfo.libraries, resolved */
