@@ -39,6 +39,16 @@ def up_and_down(a, k):
     return c - d
 
 
+def turns_of_a_while(a, k):
+    c, x = 0, a[0]
+    while x > 1:
+        x = x / 2
+        if x > 3:
+            c += 1
+        c += 2
+    return c
+
+
 def by_what_is_read(a, k):
     c = 0
     for i in range(len(a)):
@@ -57,6 +67,22 @@ def from_an_argument(a, k):
     for i in range(len(a)):
         k += 1
     return k
+
+
+def from_an_argument_in_a_while(a, k):
+    x = a[0]
+    while x > 1:
+        x = x / 2
+        k += 1
+    return k
+
+
+def fast_in_a_while(a, k):
+    c, x = 0, a[0]
+    while x > 1:
+        x = x / 2
+        c += 5
+    return c
 
 
 def doubled(a, k):
@@ -89,7 +115,7 @@ def overflow_checks(program: Any) -> int:
     return sum("int too large" in node.reason for node in all_nodes(program.body) if isinstance(node, Guard))
 
 
-@pytest.mark.parametrize("function", [positive, up_and_down], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("function", [positive, up_and_down, turns_of_a_while], ids=lambda f: f.__name__)
 def test_a_counter_is_not_checked(function: Callable[..., Any]) -> None:
     before = lower(function, (vector(9), 3)).program
     made, _ = through(before, BoundedCounts())
@@ -98,6 +124,7 @@ def test_a_counter_is_not_checked(function: Callable[..., Any]) -> None:
 
 
 STAYS = [by_what_is_read, by_the_variable, from_an_argument, doubled, started_anew, skipping]
+STAYS += [from_an_argument_in_a_while, fast_in_a_while]
 
 
 @pytest.mark.parametrize("function", STAYS, ids=lambda f: f.__name__)

@@ -28,7 +28,7 @@ LEFT = {
         "result too large for a float": 6, TOO_LARGE: 1, "np.roll: the axis is shorter than twice the shift": 4,
     },
     # The number of frequencies depends on the energy, and neighbours are numbers in an array.
-    "self_energies": {"integer too large": 1, "integer too small": 2, "index out of bounds": 10, INNER: 2},
+    "self_energies": {"integer too large": 1, "integer too small": 1, "index out of bounds": 10, INNER: 2},
     # Every stage has arrays of other shapes.
     "stockham_fft": {
         "division by zero": 2, TOO_LARGE: 2, "integer too large": 1, "integer too small": 1,

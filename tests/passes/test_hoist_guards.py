@@ -8,6 +8,7 @@ from tests.conftest import Golden
 from tests.passes.graphs import SITE, assert_same_outcomes, changed, graph, shown, words
 from weft.ir.nodes import Guard, Loop, Program, While
 from weft.ir.traverse import all_nodes
+from weft.passes.base import Session
 from weft.passes.hoist_guards import HoistGuards
 from weft.passes.simplify import Simplify
 
@@ -302,3 +303,44 @@ def nested(depth: int) -> str:
 def test_a_guard_that_stays_costs_no_second_look_at_the_loops_around_it() -> None:
     questions = {depth: changed(HoistGuards(), graph(nested(depth)))[1].solver.work.questions for depth in (4, 8)}
     assert questions[8] <= 3 * questions[4]
+
+
+def sums_that_fit(condition: str, head: str = "%i.10: py_int from 0 to %n.1 - 1 in 0:%n.1") -> Program:
+    return graph(f"""
+  {SITE}
+  for {head} {{
+    {INNER}
+    guard logical_not({condition}: b1) else site 1 "int too large for int64"
+    write A[%i.10] = 1.0:f8
+    continue
+  }}
+  return slot 0
+""")
+
+
+def test_that_a_sum_fits_is_checked_at_both_ends(golden: Golden) -> None:
+    before = sums_that_fit("subtract_overflows(1*%i.10, 1*%k.5)")
+    made, _ = changed(HoistGuards(), before)
+    assert left_inside(made) == 0
+    assert_same_outcomes(before, made)
+    assert shown(made) == golden
+
+
+@pytest.mark.parametrize(
+    ("condition", "stays"),
+    [
+        ("add_overflows(2*%i.10, 1*%k.5)", 0),
+        ("multiply_overflows(1*%i.10, 1*%k.5)", 0),
+        ("multiply_overflows(1*%i.10, 1*%i.10)", 1),  # neither end is the worst
+        ("multiply_overflows(%i.10 - 3, 1*%i.10)", 1),
+    ],
+)
+def test_only_linear_sums_are_checked_at_the_ends(condition: str, stays: int) -> None:
+    before = sums_that_fit(condition)
+    made = HoistGuards().run(before, Session())
+    assert left_inside(made) == stays
+
+
+def test_every_other_iteration_has_no_known_last_one() -> None:
+    before = sums_that_fit("add_overflows(1*%i.10, 1*%k.5)", "%i.10: py_int from 0 to %n.1 - 1 in 0:%n.1:2")
+    assert left_inside(HoistGuards().run(before, Session())) == 1

@@ -135,9 +135,29 @@ def shifted_between_arrays(a, b):
         b[i] = a[i - 1] + a[i]
 
 
+def with_a_while(a, b):
+    for i in range(len(a)):
+        x = a[i]
+        while x * x > 2:
+            x = x / 2
+        b[i] = x
+
+
+def with_a_while_that_is_left(a, b):
+    for i in range(len(a)):
+        x = a[i]
+        while True:
+            x = x - 3
+            if x < -9:
+                break
+            if x > 5:
+                continue
+            b[i] = b[i] + x
+
+
 VECTORS = [
     copy, in_place, backwards, every_third, down_by_two, reversed_halves, even_from_odd, with_a_choice,
-    with_a_temporary_name, shifted_between_arrays,
+    with_a_temporary_name, shifted_between_arrays, with_a_while, with_a_while_that_is_left,
 ]  # fmt: skip
 
 
@@ -249,6 +269,23 @@ def returned(a, b):
     return -1
 
 
+def returned_from_a_while(a, b):
+    for i in range(len(a)):
+        x = a[i]
+        while x > 2:
+            x = x / 2
+            if x == 4:
+                return i
+        b[i] = x
+    return -1
+
+
+def while_reads_the_last(a, b):
+    for i in range(1, len(a)):
+        while a[i] > a[i - 1]:
+            a[i] = a[i] - 2
+
+
 def carried(a, b):
     t = 1.0
     for i in range(len(a)):
@@ -274,6 +311,8 @@ STAYS = [
     (at_both_ends, "b[i] written at line # may be b[b_0 - i - 1] written at line # in a later iteration"),
     (left_early, "it may break"),
     (returned, "it may return"),
+    (returned_from_a_while, "it may return"),
+    (while_reads_the_last, "a[i] written at line # may be a[i - 1] read at line # in a later iteration"),
     (carried, "t is carried from one iteration to the next"),
     (through_a_view, "a[i + 1] written at line # may be a[i] read at line # in a later iteration"),
 ]

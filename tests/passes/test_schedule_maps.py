@@ -50,7 +50,6 @@ REASONS = [
     ("memory from the heap", "    alloc T site 0\n" + LEAVES, "it allocates T"),
     ("a guard", '    guard less(%i.20, 5): b1 else site 0 "x"\n' + LEAVES, "it holds a guard"),
     ("sums that meet", "    write A[0] resolve add = 1.0:f8", "its points combine what they write to A"),
-    ("no end in sight", "    while {\n      break\n    }", "it holds a while"),
 ]
 
 
@@ -62,6 +61,13 @@ def test_what_keeps_threads_out(body: str, reason: str) -> None:
     (outer,) = [node for node in made.body.nodes if isinstance(node, Map)]
     assert outer.schedule is Schedule.SEQUENTIAL
     assert [record.text for record in session.records] == [f"the map over i runs in order: {reason}"]
+
+
+def test_while_loops_are_shared_out() -> None:
+    body = "    while {\n      break\n    }"
+    before = program(f"  map (%i.20: py_int) in [0:%n.1] {{\n{body}\n  }}\n  return missing")
+    (outer,) = [node for node in after(ScheduleMaps(), before).body.nodes if isinstance(node, Map)]
+    assert outer.schedule is Schedule.PARALLEL
 
 
 def test_matrix_products_are_shared_out() -> None:

@@ -47,13 +47,22 @@ WHOLE = [
     ("the neighbour", "%x.30: f8 = A[%i.21 - 1]\nwrite B[%i.21] = %x.30\nwrite A[%i.21] = %x.30", "1:%n.1"),
     ("one place for all", "%x.30: f8 = A[%i.21]\nwrite B[0] resolve add = %x.30\nwrite A[%i.21] = %x.30", "0:%n.1"),
     ("as many as turns", GROW, "0:%t.20"),
-    ("along the turns", "%x.30: f8 = P[%t.20, %i.21]\nwrite P[%t.20 + 1, %i.21] = %x.30", "0:1"),
+    ("across memory", "%x.30: f8 = P[%i.21, %t.20]\nwrite P[%i.21, %t.20 + 1] = %x.30", "0:1"),
+    ("from beside", "%x.30: f8 = P[%t.20, %i.21 - 1]\nwrite P[%t.20 + 1, %i.21] = %x.30", "1:%c.4"),
 ]
 
 
 @pytest.mark.parametrize(("tasklet", "ranges"), [case[1:] for case in CUT], ids=[case[0] for case in CUT])
 def test_cut(tasklet: str, ranges: str) -> None:
     before = turns(tasklet, ranges)
+    made = after(StripLoops(), before)
+    assert is_cut(made)
+    assert_same_meaning(before, made)
+
+
+def test_line_after_line_is_cut() -> None:
+    tasklet = "%x.30: f8 = P[%t.20 - 1, %i.21]\nwrite P[%t.20, %i.21] = multiply(%x.30, 0.5:f8)"
+    before = turns(tasklet, "0:%c.4", "%t.20: py_int from 1 to %r.3 - 1 in 1:%r.3")
     made = after(StripLoops(), before)
     assert is_cut(made)
     assert_same_meaning(before, made)
@@ -131,6 +140,26 @@ def test_what_moves_with_the_turns(threads: int) -> None:
     walk(y, w, expected)
     np.testing.assert_array_equal(got, expected)
     np.testing.assert_array_equal(x, y)
+
+
+def filtered(a: Any, b: Any) -> None:
+    for i in range(2, a.shape[0]):
+        b[i] = 0.5 * a[i] + 0.3 * b[i - 1] - 0.1 * b[i - 2] / a[i - 1]
+    for i in range(a.shape[0] - 2, -1, -1):
+        a[i] += 0.25 * a[i + 1]
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("width", [0, 1, 64, 65, 700])
+def test_line_after_line(width: int, threads: int) -> None:
+    made = np.random.default_rng(width).random((40, 2 * width)) + 0.5
+    for view in (made[:, :width].copy(), np.asfortranarray(made[:, :width]), made[::-1, ::2], made[:1, :width]):
+        a, b = view.copy(order="K"), np.ones_like(view)
+        c, d = a.copy(order="K"), b.copy(order="K")
+        weft.program(filtered, threads=threads, fallback="error")(a, b)
+        filtered(c, d)
+        np.testing.assert_array_equal(a, c)
+        np.testing.assert_array_equal(b, d)
 
 
 def test_a_turn_that_leaves_nan_alone() -> None:

@@ -82,6 +82,24 @@ def test_a_long_parallel_region_is_interruptible(harness):
     assert time.perf_counter() - start < 0.6
 
 
+def test_the_work_of_a_thread_is_interruptible_when_the_caller_is_done(harness):
+    before = """static void body(void *p, int64_t begin, int64_t end) {
+        weft_ctx *ctx = p;
+        int64_t turns = 0;
+        for (volatile int64_t i = 0; begin == 1 && i < 1000000000000; i++)
+            if (--turns < 0) { if (ctx->poll(ctx)) return; turns = 255; }
+    }"""
+    body = "ctx->parallel(ctx, body, ctx, 2, 1); return ctx->poll(ctx) ? WEFT_INTERRUPTED : 0;"
+    program = harness.program(lambda: "python", body, [], before=before)
+    program.dispatcher.set_threads(2)
+    timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    start = time.perf_counter()
+    with pytest.raises(KeyboardInterrupt):
+        program.call()
+    assert time.perf_counter() - start < 1.0
+
+
 def test_other_signal_handlers_run_and_the_loop_goes_on(harness):
     program = harness.program(lambda a: "python", LOOP, [array(written=True)])
     calls: list[float] = []

@@ -17,6 +17,7 @@ from weft.ir.exprs import Const, Expr, Index, Op, Value, const, const_index, ind
 from weft.support.records import record
 
 _MOST_CLAUSES = 16
+OVERFLOWS = ("add_overflows", "subtract_overflows", "multiply_overflows")
 FALSE = const(False, NP_BOOL)
 
 
@@ -203,6 +204,22 @@ def simplest(clause: Iterable[Atom]) -> Clause:
         kept = [other for other in kept if not implies(other, atom)]
         kept.append(atom)
     return tuple(kept)
+
+
+def fits_between(atom: Atom, var: Value) -> bool:
+    """Whether an alternative says that a number linear in a variable fits into 64 bits.
+
+    Then it holds between two values of the variable for which it holds.
+    """
+    match atom:
+        case Op(name="logical_not", args=(Op(name=name, args=(left, right)),)) if name in OVERFLOWS:
+            a, b = as_index(left), as_index(right)
+            if a is None or b is None:
+                return False
+            result = {"add_overflows": a + b, "subtract_overflows": a - b}.get(name, a * b)
+            return all(monomial.count(var) <= 1 for one in (a, b, result) for monomial, _ in one.terms)
+        case _:
+            return False
 
 
 # ---- back to expressions --------------------------------------------------------------------------------------------

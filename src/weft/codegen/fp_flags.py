@@ -22,7 +22,7 @@ from enum import Enum, auto
 from weft.codegen.kernel import Flags, Kernel, Watch
 from weft.codegen.late_checks import is_arithmetic
 from weft.codegen.nest_operations import NestOperations, nest_operations
-from weft.codegen.outlining import COLD, Outlined, emit_environment, outline
+from weft.codegen.outlining import COLD, Outlined, emit_called, outline
 from weft.codegen.replays import Saved, is_closed, replay_writes, saved_elements
 from weft.ir.exprs import Value
 from weft.ir.nodes import Elementwise, Loop, Map, MatMul, Node, Reduce, Scan, Schedule, Tasklet
@@ -241,8 +241,7 @@ class WatchedNest:
         if call is not None:
             call(body, "again")
         else:
-            emit_environment(kernel, body, "again")
-            kernel.line(f"{body.name}(&again, 0, 0);")
+            emit_called(kernel, body, "0", env="again")
         for site, name in names.items():
             report(kernel, f"again.{name}", site)
 

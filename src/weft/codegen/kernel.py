@@ -100,6 +100,7 @@ class Kernel:
     bodies: int = 0
     map_depth: int = 0
     parallel: bool = False
+    turns: str = ""  # in a body that threads run: the variable that counts the turns until it asks for interrupts
     counter: int = 0
     extents: frozenset[Value] = field(init=False)
     imaginary: frozenset[str] = field(init=False)  # containers of nothing but imaginary numbers

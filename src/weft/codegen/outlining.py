@@ -5,18 +5,27 @@ after:   struct f_env_0 { const double *a; int64_t n; int32_t fp; };
          static void f_body_0(void *raw, int64_t begin, int64_t end) { ... }
          ...
          struct f_env_0 env = {.a = a, .n = n, .fp = 0};
-         ctx->parallel(ctx, f_body_0, &env, count, grain);
+         if (work >= 32768)
+             ctx->parallel(ctx, f_body_0, &env, count, grain);
+         else if (work >= 4096)
+             ctx->brief(ctx, f_body_0, &env, count, grain, work / 32768);  // where threads are awake
+         else
+             f_body_0(&env, 0, count);
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Final
 
 from weft.codegen.kernel import Kernel, words
 from weft.support.records import record
 
-# Below this many points everything runs on the calling thread: starting threads would cost more.
+# From this many points on threads are woken. Fewer run on threads that are awake, down to where even that costs more.
 PARALLEL_POINTS = 32768
+BRIEF_POINTS = 4096
+
+_TURNS: Final = 255  # of a while loop between two looks for interrupts
 
 # Kinds of functions, see `outline`.
 COLD, WIDE = "__attribute__((cold)) ", "WEFT_WIDE "
@@ -24,12 +33,16 @@ COLD, WIDE = "__attribute__((cold)) ", "WEFT_WIDE "
 
 @record
 class Outlined:
-    """A body: its struct, its function, the variables it takes from outside, and the flags it gives back in `env`."""
+    """A body: its struct, its function, the variables it takes from outside, and the flags it gives back in `env`.
+
+    One that `polls` may end early, because of an interrupt.
+    """
 
     env_type: str
     name: str
     captured: tuple[str, ...]
     flags: tuple[str, ...]
+    polls: bool
 
 
 def outline(kernel: Kernel, flags: Sequence[str], emit: Callable[[], None], kind: str = "") -> Outlined:
@@ -40,23 +53,24 @@ def outline(kernel: Kernel, flags: Sequence[str], emit: Callable[[], None], kind
     """
     number, kernel.bodies = kernel.bodies, kernel.bodies + 1
     env_type, name = f"struct {kernel.symbol}_env_{number}", f"{kernel.symbol}_body_{number}"
-    visible, parallel = kernel.variables, kernel.parallel
+    visible, parallel, turns = kernel.variables, kernel.parallel, kernel.turns
     before = len(kernel.names.claimed)
-    kernel.variables, kernel.parallel = visible.new_child(), True
+    kernel.variables, kernel.parallel, kernel.turns = visible.new_child(), True, ""
     with kernel.elsewhere() as body:
         body.depth = 1
         for flag in flags:
             kernel.line(f"int32_t {kernel.declare(flag, 'int32_t')} = 0;")
         emit()
+    polls = f"    int64_t {kernel.turns} = 0;\n" if kernel.turns else ""
     used, inside = words(body.text), kernel.variables.maps[0]
     # A second run gives its own variables names that the first one had.
     own = {*inside, *kernel.names.claimed[before:]}
     captured = [(name, type_) for name, type_ in visible.items() if name in used and name not in own]
-    kernel.variables, kernel.parallel = visible, parallel
+    kernel.variables, kernel.parallel, kernel.turns = visible, parallel, turns
     visible.update(inside)
-    text = _function(env_type, name, captured, flags, body.text)
+    text = _function(env_type, name, captured, flags, polls + body.text)
     kernel.outlined.append(text.replace("WEFT_OPAQUE ", f"WEFT_OPAQUE {kind}", 1) if kind else text)
-    return Outlined(env_type, name, tuple(name for name, _ in captured), tuple(flags))
+    return Outlined(env_type, name, tuple(name for name, _ in captured), tuple(flags), bool(polls))
 
 
 def _function(env_type: str, name: str, captured: Sequence[tuple[str, str]], flags: Sequence[str], text: str) -> str:
@@ -90,11 +104,32 @@ def emit_outlined(
     kernel.line(f"if ({points} >= {PARALLEL_POINTS})")
     grain = grain or f"{kernel.support.machine('grain')}({count}, {points})"
     kernel.line(f"    ctx->parallel(ctx, {body.name}, &{env}, {count}, {grain});")
+    kernel.line(f"else if ({points} >= {BRIEF_POINTS})")
+    worth = f"{points} / {PARALLEL_POINTS}.0"
+    kernel.line(f"    ctx->brief(ctx, {body.name}, &{env}, {count}, {grain}, {worth});")
     kernel.line("else")
     kernel.line(f"    {body.name}(&{env}, 0, {count});")
+    _emit_interrupt(kernel, body)
 
 
 def emit_called(kernel: Kernel, body: Outlined, count: str, *, env: str = "env") -> None:
     """Run a body from 0 to `count` on this thread."""
     emit_environment(kernel, body, env)
     kernel.line(f"{body.name}(&{env}, 0, {count});")
+    _emit_interrupt(kernel, body)
+
+
+def emit_poll(kernel: Kernel) -> None:
+    """Ask for interrupts inside of a body, now and again. The context's own count is not for several threads."""
+    kernel.turns = kernel.turns or kernel.names.claim("turns")
+    with kernel.block(f"if (--{kernel.turns} < 0)"):
+        kernel.line("if (ctx->poll(ctx))")
+        kernel.line("    return;")
+        kernel.line(f"{kernel.turns} = {_TURNS};")
+
+
+def _emit_interrupt(kernel: Kernel, body: Outlined) -> None:
+    """What a body that ended early could not finish is not gone on with."""
+    if body.polls:
+        kernel.line("if (ctx->poll(ctx))")
+        kernel.line("    return;" if kernel.parallel else "    return WEFT_INTERRUPTED;")

@@ -19,6 +19,7 @@ from weft.codegen.fp_flags import emit_watched
 from weft.codegen.kernel import Kernel, Scope, bare
 from weft.codegen.nests import emit_elementwise, emit_map
 from weft.codegen.numpy_calls import emit_numpy_call
+from weft.codegen.outlining import emit_poll
 from weft.codegen.products import emit_matmul, emit_sweep
 from weft.codegen.reductions import emit_reductions
 from weft.codegen.references import assign_targets, declare_carries, declare_targets, leave_to_loop, release_scope
@@ -284,7 +285,10 @@ def _emit_while(kernel: Kernel, node: While) -> None:
     _emit_carries(kernel, node)
     scope = _loop_scope(kernel, node)
     with kernel.block("for (;;)"):
-        _emit_poll(kernel)
+        if kernel.parallel:
+            emit_poll(kernel)  # it may never end
+        else:
+            _emit_poll(kernel)
         kernel.emit_region(kernel, node.body, scope)
     _emit_label(kernel, scope)
 

@@ -64,7 +64,7 @@ class _Estimate:
                 trips = [stop - start] if step == 1 else [start - stop] if step == -1 else None
                 return self.product(trips, inner.region(body), _OPERATIONS_PER_UNIT)  # not vectorized
             case While(body=body):
-                return self.product(None, self.region(body))
+                return self.product(None, self.region(body), _OPERATIONS_PER_UNIT)
             case Branch(then=then, orelse=orelse):
                 return [*self.region(then), *self.region(orelse)]
             case Elementwise(output=output, expr=expr):

@@ -64,6 +64,7 @@ def _cpu_passes() -> tuple[Pass, ...]:
         InlineProducers(),  # before loops are judged: memory allocated in an iteration is in their way
         StackArrays(most_bytes=16),  # the result of a sum in an iteration is no obstacle
         LoopReductions(),
+        GuardsAhead(),  # of what was carried in a loop that is none any more
         RecurrencesOutward(),  # the sums of its elements are sums by now, and its columns become maps
         SumsForward(),  # of the recurrences that are left
         LoopToMap(),

@@ -7,12 +7,15 @@ out:  a Branch node, with whatever differs between the arms passed through its r
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import Final
 
+from weft.analysis.conditions import as_index
+from weft.analysis.ranges import INT64_MAX, INT64_MIN, index_bounds
 from weft.frontend.context import Lowering
 from weft.frontend.heap import is_object
 from weft.frontend.joins import CannotJoin, Same, Template, merge, passed, settle, targets
 from weft.ir.dtypes import NP_BOOL, PY_INT
-from weft.ir.exprs import Const, Expr, Index, Value, const_index, index, op
+from weft.ir.exprs import Const, Expr, Index, Op, Value, const_index, index, op
 from weft.ir.nodes import Branch, Region, View, Yield
 from weft.numpy_rules.guards import Scope
 from weft.numpy_rules.scalars import negate
@@ -20,6 +23,7 @@ from weft.numpy_rules.values import Array, Either, Never, Operand, Scalar, Unbou
 from weft.support.errors import CompileError
 
 Thunk = Callable[[], Operand]
+_ORDERS: Final = {"less": False, "less_equal": False, "greater": True, "greater_equal": True}
 
 
 def choose(ctx: Lowering, condition: Expr, then: Thunk, orelse: Thunk, name: str = "t") -> Operand:
@@ -50,7 +54,26 @@ def _select(ctx: Lowering, condition: Expr, first: Operand, second: Operand) -> 
     if not (isinstance(first, Scalar) and isinstance(second, Scalar)) or first.type != second.type:
         return None
     expr = op("select", (condition, first.expr, second.expr), first.type)
-    return Scalar(ctx.build.let_index(expr, "s") if first.type == PY_INT else ctx.build.let(expr, "s"))
+    if first.type != PY_INT:
+        return Scalar(ctx.build.let(expr, "s"))
+    low, high = _chosen_bounds(condition, first.expr, second.expr)
+    return Scalar(ctx.build.let_index(expr, "s", low=low, high=high))
+
+
+def _chosen_bounds(condition: Expr, first: Expr, second: Expr) -> tuple[int | None, int | None]:
+    """The bounds of one of two ints; of the smaller or the larger, `a if a < b else b`, they are tighter."""
+    left, right = as_index(first), as_index(second)
+    if left is None or right is None:
+        return None, None
+    lows, highs = zip(index_bounds(left), index_bounds(right), strict=True)
+    low, high = min(lows), max(highs)
+    match condition.args[0] if isinstance(condition, Op) and condition.name == "cast" else condition:
+        case Op(name=name, args=(a, b)) if name in _ORDERS and {as_index(a), as_index(b)} == {left, right}:
+            is_larger = _ORDERS[name] == (as_index(a) == left)
+            low, high = (max(lows), high) if is_larger else (low, min(highs))
+        case _:
+            pass
+    return low if low > INT64_MIN else None, high if high < INT64_MAX else None
 
 
 def join_all(ctx: Lowering, operands: Iterable[Operand], name: str) -> Template:

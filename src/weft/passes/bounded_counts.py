@@ -6,25 +6,27 @@ before:  for i in 0:n carry (c: py_int = 0) {
 after:   the same without the guard: n is the length of an array, and each iteration adds 1 at most
 
 A Python int that a loop only adds bounded numbers to stays within what it was before the loop and the largest number of
-iterations times the most an iteration adds.
+iterations times the most an iteration adds. Nobody waits for 2**61 turns of a `while`: at one in a nanosecond they take
+70 years.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import field, replace
-from typing import ClassVar
+from typing import ClassVar, Final
 
+from weft.analysis.conditions import OVERFLOWS
 from weft.analysis.facts import Facts, as_index
 from weft.analysis.ranges import INT64_MAX, INT64_MIN, fits_int64, index_bounds
 from weft.ir.dtypes import PY_INT
 from weft.ir.exprs import Expr, Index, Op, Value, index
-from weft.ir.nodes import Branch, Continue, Guard, Loop, Node, Program, Region, Tasklet, View, Yield
+from weft.ir.nodes import Branch, Continue, Guard, Loop, Node, Program, Region, Tasklet, View, While, Yield
 from weft.ir.traverse import all_nodes
 from weft.passes.base import Bench, Session, rewrite_nodes, rewrite_regions
 from weft.support.records import record
 
-_CHECKS = ("add_overflows", "subtract_overflows", "multiply_overflows")
+_MOST_TURNS: Final = 2**61
 
 
 @record
@@ -35,18 +37,18 @@ class BoundedCounts:
 
     def run(self, program: Program, session: Session) -> Program:
         """The program with fewer guards."""
-        if not any(isinstance(node, Loop) and node.carries for node in all_nodes(program.body)):
+        if not any(isinstance(node, Loop | While) and node.carries for node in all_nodes(program.body)):
             return program
         bench = Bench(self.name, program, session)
         return rewrite_regions(bench, lambda region, facts: _unchecked(region, facts, bench))
 
 
 def _unchecked(region: Region, _facts: Facts, bench: Bench) -> Region:
-    nodes = tuple(_loop(node, bench) if isinstance(node, Loop) else node for node in region.nodes)
+    nodes = tuple(_loop(node, bench) if isinstance(node, Loop | While) else node for node in region.nodes)
     return region if all(a is b for a, b in zip(nodes, region.nodes, strict=True)) else Region(nodes)
 
 
-def _loop(loop: Loop, bench: Bench) -> Loop:
+def _loop(loop: Loop | While, bench: Bench) -> Loop | While:
     counters: dict[Value, Value] = {}
     for carry in loop.carries:
         if isinstance(carry.target, Value) and carry.target.type == PY_INT and not isinstance(carry.init, View):
@@ -58,13 +60,14 @@ def _loop(loop: Loop, bench: Bench) -> Loop:
     body = rewrite_nodes(loop.body, lambda node: () if _never_fails(node, counters) else None)
     if body is loop.body:
         return loop
-    bench.note(f"counters of the loop over {loop.var.name} stay within int64", loop, done=True)
+    which = f"loop over {loop.var.name}" if isinstance(loop, Loop) else "while loop"
+    bench.note(f"counters of the {which} stay within int64", loop, done=True)
     return replace(loop, body=body)
 
 
 def _never_fails(node: Node, counters: dict[Value, Value]) -> bool:
     match node:
-        case Guard(condition=Op(name="logical_not", args=(Op(name=name, args=(left, right)),))) if name in _CHECKS:
+        case Guard(condition=Op(name="logical_not", args=(Op(name=name, args=(left, right)),))) if name in OVERFLOWS:
             a, b = as_index(left), as_index(right)
             if a is None or b is None or not (a.values | b.values) & counters.keys():
                 return False
@@ -82,7 +85,7 @@ class _Versions:
     start: Value
     steps: dict[Value, tuple[int, int]] = field(default_factory=dict[Value, tuple[int, int]])
 
-    def follow(self, loop: Loop) -> bool:
+    def follow(self, loop: Loop | While) -> bool:
         """Whether the loop does nothing but add bounded numbers to it, in one way through its body."""
         last = loop.body.nodes[-1] if loop.body.nodes else None
         if not isinstance(last, Continue) or any(_goes_on(node) for node in loop.body.nodes[:-1]):
@@ -135,13 +138,11 @@ class _Versions:
                 return (low + least, high + most)
         return None
 
-    def bounded(self, loop: Loop, init: Expr) -> Iterator[tuple[Value, Value]]:
+    def bounded(self, loop: Loop | While, init: Expr) -> Iterator[tuple[Value, Value]]:
         """The values, with the bounds they have in all iterations."""
-        first, by = as_index(init), loop.step.constant
-        if first is None or not by:
+        first, turns = as_index(init), _most_turns(loop)
+        if first is None or turns is None:
             return
-        span = index_bounds(loop.stop - loop.start if by > 0 else loop.start - loop.stop)[1]
-        turns = max(0, span) // abs(by) + 1
         low, high = index_bounds(first)
         least, most = self.steps[self.start]
         low, high = low + min(0, turns * least), high + max(0, turns * most)
@@ -149,6 +150,16 @@ class _Versions:
             ends = (low, high) if value == self.start else (low + min(0, down), high + max(0, up))
             if ends[0] >= INT64_MIN and ends[1] <= INT64_MAX:
                 yield value, replace(value, low=ends[0], high=ends[1])
+
+
+def _most_turns(loop: Loop | While) -> int | None:
+    if isinstance(loop, While):
+        return _MOST_TURNS
+    by = loop.step.constant
+    if not by:
+        return None
+    span = index_bounds(loop.stop - loop.start if by > 0 else loop.start - loop.stop)[1]
+    return max(0, span) // abs(by) + 1
 
 
 def _goes_on(node: Node) -> bool:

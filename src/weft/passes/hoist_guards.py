@@ -7,14 +7,16 @@ before:  site 2 {...}                                  after:   site 2 {...}
            ...                                                    ...
 
 A condition in values from outside and the loop variable holds in all iterations if it holds at the worst end of the
-range; that is exact where every alternative of it gets worse in the same direction. A loop that does not run needs
+range; that is exact where every alternative of it gets worse in the same direction. That a sum fits into 64 bits, as
+in `max(0, i - h)`, is checked at both ends. A loop that does not run needs
 nothing. Where the hoisted guard fails, Python repeats the whole loop from the site in front: nothing has happened yet.
 A guard in an arm of a branch leaves it together with the condition: `not branch or guard`.
 
 A guard on lengths of slices is checked for the slices as they are written, if from that and the range of the loop it
 follows that none of them is clipped: `A[i + 1:] @ x[i + 1:]` fits for all i below len(x) if len(A) == len(x). Where it
 does not follow, but the guard fails wherever that slice is clipped, this is checked as well: where `A[:i + 1]` is known
-to be whole, so must be `C[:i + 1]` in `C[:i + 1] + A[:i + 1]`.
+to be whole, so must be `C[:i + 1]` in `C[:i + 1] + A[:i + 1]`. Likewise an index that may be negative, `A[i]` for i in
+`range(h, n - h)`, is checked not to be, unless it is known to be; else Python runs the loop.
 
 Guards stay that depend on what the loop computes, that an iteration or the loop may end before, and those for which
 there is no site in front of the loop, or something has been written since that Python could see. Those of `while` stay.
@@ -24,9 +26,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
-from typing import ClassVar
+from typing import ClassVar, Final
 
-from weft.analysis.conditions import Atom, Clause, Constraint, as_index, clauses_of, condition_of, is_refuted, simplest
+from weft.analysis.conditions import (
+    Atom,
+    Clause,
+    Constraint,
+    as_index,
+    clauses_of,
+    condition_of,
+    fits_between,
+    is_refuted,
+    simplest,
+)
 from weft.analysis.facts import Facts
 from weft.analysis.ranges import is_nonnegative
 from weft.ir.dtypes import NP_BOOL
@@ -70,6 +82,7 @@ class HoistGuards:
 
 
 _TRIAL = OpenSite(-1, frozenset())
+_CHOICES: Final = ("minimum", "maximum", "select")
 
 
 class _Walk:
@@ -197,13 +210,16 @@ class _Hoisting:
         guards: list[Guard] = []
         for clause in clauses_of(condition):
             worst = self.at_worst(clause)
-            if worst is None:
+            checked = self.at_both_ends(clause) if worst is None else (worst,)
+            if not checked:
                 return "no end of the range is the worst case"
-            guards.append(Guard(condition_of(worst), self.site.number, guard.reason))
+            guards += [Guard(condition_of(one), self.site.number, guard.reason) for one in checked]
         whole = self.unclipped_if(guard.condition, holds_if, self.behind(guards))
         if whole is None:
             return "a slice in it may be clipped"
         guards += [Guard(condition_of(clause), self.site.number, guard.reason) for clause in whole]
+        if holds_if and any(self.never_holds(one.condition) for one in guards):
+            return "it is usual that an index is negative"
         for hoisted in guards:
             self.add(hoisted)
         self.unclips |= bool(holds_if)
@@ -279,6 +295,13 @@ class _Hoisting:
             return True
         return atom.equal and self.never_negative(atom.index - 1, facts)
 
+    def never_holds(self, condition: Expr) -> bool:
+        """Whether a condition in front of the loop is known to be false."""
+        known = (None, *self.facts.constraints)
+        return any(
+            all(any(is_refuted(atom, fact) for fact in known) for atom in clause) for clause in clauses_of(condition)
+        )
+
     def add(self, guard: Guard) -> None:
         if any(guard.condition is other.condition for other in self.found):
             return
@@ -295,7 +318,6 @@ class _Hoisting:
         directions = {_direction(atom, var) for atom in clause if var in _values(atom)}
         if None in directions:
             return None
-        empty = Constraint(self.loop.start - self.loop.stop if by > 0 else self.loop.stop - self.loop.start)
         atoms: Iterable[Atom] | None = clause
         if len(directions) > 1:
             atoms = self.up_to_a_place(clause)
@@ -306,8 +328,23 @@ class _Hoisting:
             if end is None:
                 return None
             atoms = [_substituted(atom, var, end) for atom in clause]
+        return self.if_it_runs(atoms, by)
+
+    def if_it_runs(self, atoms: Iterable[Atom], by: int) -> Clause:
+        """Alternatives, with the one that the loop has no iteration."""
+        empty = Constraint(self.loop.start - self.loop.stop if by > 0 else self.loop.stop - self.loop.start)
         runs = any(is_refuted(empty, fact) for fact in (None, *self.facts.constraints))
         return simplest(atoms if runs else (empty, *atoms))
+
+    def at_both_ends(self, clause: Clause) -> tuple[Clause, ...]:
+        """The clauses for all iterations where what changes is a linear sum that must fit into 64 bits; else none."""
+        var, by = self.loop.var, self.loop.step.constant
+        ends = self.end(largest=False), self.end(largest=True)
+        moving = [atom for atom in clause if var in _values(atom)]
+        if not by or len(moving) != 1 or not fits_between(moving[0], var):
+            return ()
+        atoms = [[_substituted(atom, var, end) for atom in clause] for end in ends if end is not None]
+        return tuple(self.if_it_runs(one, by) for one in atoms) if len(atoms) == 2 else ()
 
     def up_to_a_place(self, clause: Clause) -> list[Atom] | None:
         """`i >= c or f(i) >= 0` with an f that falls: the worst i is c - 1 or the last one, if any is below c."""
@@ -359,7 +396,9 @@ def _direction(atom: Atom, var: Value) -> int | None:
 
 
 def _substituted(atom: Atom, var: Value, end: Index) -> Atom:
-    return Constraint(atom.index.substitute({var: end}), atom.equal) if isinstance(atom, Constraint) else atom
+    if isinstance(atom, Constraint):
+        return Constraint(atom.index.substitute({var: end}), atom.equal)
+    return substitute(atom, {var: end})
 
 
 def _outside_lets(body: Region, varying: frozenset[Value]) -> dict[Value, Expr]:
@@ -392,7 +431,7 @@ def _clips(body: Region, clipped: Index | None = None) -> dict[Value, Clip]:
     found: dict[Value, Clip] = {}
     for node in all_nodes(body):
         for let in node.lets if isinstance(node, Tasklet) else ():
-            if as_index(let.expr) is not None or (isinstance(let.expr, Op) and let.expr.name in ("minimum", "maximum")):
+            if as_index(let.expr) is not None or (isinstance(let.expr, Op) and let.expr.name in _CHOICES):
                 holds_if: list[Index] = []
                 plain = _asked_for(let.expr, found, holds_if, clipped)
                 if plain is not None:
@@ -401,6 +440,15 @@ def _clips(body: Region, clipped: Index | None = None) -> dict[Value, Clip]:
 
 
 def _asked_for(expr: Expr, clips: Mapping[Value, Clip], holds_if: list[Index], clipped: Index | None) -> Index | None:
+    match expr:
+        case Op(name="select", args=(Op(name="less", args=(at, Index(constant=0))), wrapped, inner)) if at == inner:
+            position, end = as_index(inner), as_index(wrapped)
+            if position is None or end is None or position.values & clips.keys():
+                return None
+            holds_if.append(position)  # an index counted from the end where it is negative
+            return end if position == clipped else position
+        case _:
+            pass
     if isinstance(expr, Op) and expr.name in ("minimum", "maximum"):
         asked, limit = (_asked_for(part, clips, holds_if, clipped) for part in expr.args)
         if asked is None or limit is None:

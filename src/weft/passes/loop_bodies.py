@@ -136,10 +136,8 @@ def _ways_out(region: Region, depth: int, span: Span | None, places: Mapping[int
                 yield Obstacle("it may break", here)
             case Continue() if depth == 0:
                 yield Obstacle("it may continue early", here)
-            case While():
-                yield Obstacle("a while loop in it may never end", here)
             case _:
-                inner = depth + isinstance(node, Loop)
+                inner = depth + isinstance(node, Loop | While)
                 for body in inner_regions(node):
                     yield from _ways_out(body, inner, here, places)
 

@@ -107,7 +107,7 @@ def _why_not(node: Node, containers: Mapping[str, Container]) -> str | None:
             return None if containers[name].storage is Storage.STACK else f"it allocates {name}"
         case Map(body=body):
             return why_in_order(body, containers)
-        case Loop(carries=carries, body=body):
+        case Loop(carries=carries, body=body) | While(carries=carries, body=body):
             names = [carry.target for carry in carries if isinstance(carry.target, str)]
             return f"{names[0]} is bound at run time" if names else why_in_order(body, containers)
         case Branch(results=results, then=then, orelse=orelse):

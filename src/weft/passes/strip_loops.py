@@ -7,7 +7,8 @@ after:   map (s) in [0:strips] { low, high = s * length, min(m, s * length + len
 
 Legal where a point meets only itself in other turns: with each parameter of the map as the outermost loop, the legality
 core finds its iterations independent. Then strips may run in any order, and at once: threads start once for all turns.
-Worth it where most of what a point touches is the same in all turns. What the turns read for all points, `w[i, j]`,
+Worth it where most of what a point touches is the same in all turns, or where each turn computes one line along memory
+from lines before it: `b[i] = a[i] + 0.5 * b[i - 1]`. What the turns read for all points, `w[i, j]`,
 they read in every strip.
 
 Where every write either changes its element or leaves it as it is, as one condition of the point says, and a turn is
@@ -127,7 +128,7 @@ def _outermost(
 
 def _strips(nest: _Nest, facts: Facts, bench: Bench, named: frozenset[int]) -> list[Node] | None:
     loop, points = nest.loops[0], nest.points
-    if any(bound.values & nest.moving for bounds in points.ranges for bound in bounds) or not _stays(nest):
+    if any(bound.values & nest.moving for bounds in points.ranges for bound in bounds) or not _pays(nest):
         return _without_outermost(nest, facts, bench, named)
     at_points = replace(points, body=Region((nest.around(points.body.nodes),)))
     for number in range(len(points.params)):
@@ -151,11 +152,22 @@ def _without_outermost(nest: _Nest, facts: Facts, bench: Bench, named: frozenset
     return [replace(nest.loops[0], body=Region((*nest.reads[0], *made, Continue())))]
 
 
-def _stays(nest: _Nest) -> bool:
-    """Whether most of what a point touches is its own and the same in all turns: a near cache is good for that."""
+def _pays(nest: _Nest) -> bool:
+    """Whether most of what a point touches is the same in all turns, good for a near cache, or one line each."""
     memlets = memlets_of(nest.points.body.nodes)
+    if any(memlet.conflict for memlet in memlets):
+        return False
     moved = sum(any(at.values & nest.moving for at in memlet.index) for memlet in memlets)
-    return 2 * moved < len(memlets) and not any(memlet.conflict for memlet in memlets)
+    return 2 * moved < len(memlets) or _is_line_by_line(nest)
+
+
+def _is_line_by_line(nest: _Nest) -> bool:
+    """Whether each turn computes one line along memory: few lines are long enough to start threads for."""
+    *others, param = nest.points.params
+    if others or len(nest.loops) > 1:
+        return False
+    writes = [memlet for node in nest.points.body.nodes if isinstance(node, Tasklet) for memlet, _ in node.writes]
+    return all(memlet.index and param in memlet.index[-1].values for memlet in writes)
 
 
 def _in_strips(nest: _Nest, bench: Bench) -> list[Node]:
