@@ -21,7 +21,7 @@ from weft.analysis.cost import ALONE
 from weft.analysis.memory import Memory
 from weft.analysis.sweeps import MatrixVector, follows, is_sweep, matrix_vector
 from weft.codegen.access import element, view_strides
-from weft.codegen.expressions import index_text
+from weft.codegen.expressions import emit_expr, index_text
 from weft.codegen.fp_flags import clear_flags, hardware_flags, raised_flags, report
 from weft.codegen.kernel import Kernel
 from weft.codegen.outlining import emit_outlined, outline
@@ -157,8 +157,10 @@ def _emit_pair(kernel: Kernel, node: MatMul, batch: tuple[Index, ...]) -> None:
     rows, columns = (index_text(kernel, extent) for extent in node.output.shape[-2:])
     inner = index_text(kernel, node.lhs.shape[-1])
     matrices = [_matrix(kernel, view, batch) for view in (node.lhs, node.rhs, node.output)]
-    function, libraries = _function(kernel, dtype)
-    kernel.line(f"{function}({libraries}{rows}, {columns}, {inner},")
+    scaled = node.adds or node.scale is not None
+    function, libraries = _function(kernel, dtype, scaled=scaled)
+    scale = f" {'1' if node.scale is None else emit_expr(kernel, node.scale)}, {int(node.adds)}," if scaled else ""
+    kernel.line(f"{function}({libraries}{rows}, {columns}, {inner},{scale}")
     for number, text in enumerate(matrices):
         kernel.line(f"    {text}{');' if number == 2 else ','}")
 
@@ -175,7 +177,7 @@ def _matrix(kernel: Kernel, view: View, batch: tuple[Index, ...]) -> str:
     return f"(char *)&{corner}, {strides[0]}, {strides[1]}"
 
 
-def _function(kernel: Kernel, dtype: DType) -> tuple[str, str]:
+def _function(kernel: Kernel, dtype: DType, *, scaled: bool) -> tuple[str, str]:
     """The support function and, for types BLAS knows, the argument that leads to the library."""
     letter = _BLAS_LETTERS.get(dtype)
     if letter is None:
@@ -188,4 +190,6 @@ def _function(kernel: Kernel, dtype: DType) -> tuple[str, str]:
         start = len(kernel.libraries)
         kernel.libraries += wanted
     offset = f" + {start}" if start else ""
+    if scaled:
+        return kernel.support.need_unit("product_scaled", dtype), f"ctx->library{offset}, "
     return kernel.support.need_unit("product", dtype), f"ctx, ctx->library{offset}, "
