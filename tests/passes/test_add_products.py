@@ -66,6 +66,45 @@ def test_what_stands_around_a_nest_in_a_map_is_done_for_all_points(golden: Golde
     assert shown(made) == golden
 
 
+TURNS = NEST.replace(
+    "    map (%i.30",
+    """    site 1 f0@(0) {A: slot 0, B: slot 1, P: slot 2, k: %k.5, x: %x.6}
+    alloc U site 1
+    map (%h.40: py_int) in [0:%r.3] warn 1 {
+      %e.41: f8 = P[%h.40, %k.32]
+      write U[%h.40, 0] = multiply(%e.41, 3.0:f8)
+    }
+    map (%i.30""",
+).replace("%p.34: f8 = P[%i.30, %k.32]", "%p.34: f8 = U[%i.30, 0]")
+U = "array U: f8[%r.3, 1] transient C"
+
+
+def test_what_a_turn_computes_in_memory_of_its_own_is_looked_through(golden: Golden) -> None:
+    before = graph(TURNS, T, U)
+    made = AddProducts().run(before, Session())
+    assert_same_outcomes(before, made)
+    given: list[Any] = [np.ones(2), np.ones(2), np.random.default_rng(4).uniform(-1, 1, (9, 8)), 3, 2.5]
+    outcomes: list[Any] = [interpret(program, given) for program in (before, made)]
+    np.testing.assert_allclose(outcomes[1].value, outcomes[0].value, rtol=1e-14)
+    assert shown(made) == golden
+
+
+TURNS_STAY = {
+    "read twice": TURNS.replace("%q.35: f8 = P[%j.31, %k.32]", "%q.35: f8 = U[%j.31, 0]"),
+    "a sum": TURNS.replace("multiply(%e.41, 3.0:f8)", "add(%e.41, 3.0:f8)"),
+    "an element that moves": TURNS.replace("P[%h.40, %k.32]", "T[%h.40, %k.32]"),
+    "something that may leave": TURNS.replace(
+        "    alloc U", '    guard greater(%k.32, -1) else site 1 "no"\n    alloc U'
+    ),
+}
+
+
+@pytest.mark.parametrize("text", TURNS_STAY.values(), ids=TURNS_STAY.keys())
+def test_turns_that_stay(text: str) -> None:
+    before = graph(text, T, U)
+    assert AddProducts().run(before, Session()) is before
+
+
 STAYS = {
     "a quotient": NEST.replace("multiply(multiply(", "divide(multiply("),
     "the largest": NEST.replace("add(%t", "maximum(%t"),
@@ -129,6 +168,16 @@ def part(x, a, b, c):
                 c[i, c.shape[1] - 1 - j] += b[k, j] * a[i - 1, k - 1] * -x
 
 
+def outer_scaled(x, a, b, c):
+    for k in range(a.shape[1]):
+        c += x * a[:, k, None] * b[None, k, :]
+
+
+def outer_rows(x, a, b, c):
+    for k in range(a.shape[1]):
+        c -= np.outer(a[:, k], x * b[k])
+
+
 def transposed(x, a, b, c):
     for k in range(a.shape[1]):
         for j in range(c.shape[1]):
@@ -136,7 +185,7 @@ def transposed(x, a, b, c):
                 c.T[j, i] += b[k, j] * a[i, k]
 
 
-ALL = [row_column_term, term_outermost, rows, scaled_rows, outer, part, transposed]
+ALL = [row_column_term, term_outermost, rows, scaled_rows, outer, outer_scaled, outer_rows, part, transposed]
 SHAPES = [(20, 30, 25), (8, 8, 8), (7, 9, 9), (12, 9, 1), (1, 40, 1), (3, 2, 0), (3, 0, 2), (10, 12, 30)]
 
 
@@ -167,7 +216,7 @@ def test_results_are_numpys(function: Callable[..., Any], dtype: str) -> None:
             np.testing.assert_allclose(made[0], wanted[0], rtol=error, atol=error * 2000)
 
 
-@pytest.mark.parametrize("function", [row_column_term, rows, term_outermost])
+@pytest.mark.parametrize("function", [row_column_term, rows, term_outermost, outer_scaled])
 @pytest.mark.parametrize("x", [0.0, -0.0, np.inf, np.nan, 1e-320, 1e308, -1e300, 3.0])
 def test_what_a_number_does_to_what_is_not_finite(function: Callable[..., Any], x: float) -> None:
     compiled = weft.program(function, fallback="error")
@@ -197,7 +246,7 @@ def test_sums_that_only_the_start_makes_overflow_are_told() -> None:
     assert made[1] == wanted[1] != set()
 
 
-@pytest.mark.parametrize("function", [row_column_term, rows, outer])
+@pytest.mark.parametrize("function", [row_column_term, rows, outer, outer_scaled])
 def test_arrays_that_are_one(function: Callable[..., Any]) -> None:
     compiled = weft.program(function, fallback="error")
     a = np.random.default_rng(3).uniform(-0.1, 0.1, (12, 12))

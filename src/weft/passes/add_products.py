@@ -5,7 +5,8 @@ after:   if l >= 8 and m >= 8 and n >= 8 -> (safe) { safe = no sum of C and such
          if safe { matmul add C = A @ B times x } else { map (i) { ... } }
 
 What a loop adds up in the elements of an array is a sum, whose order is free; neither factor may lie in the memory that
-is added to. Where more is done in the outermost map, as in `C[i] *= beta; for k: C[i] += alpha * A[i, k] * B[k]`, what
+is added to. What a turn computes in memory of its own, `alpha * A[:, k]`, is looked through: the product needs neither.
+Where more is done in the outermost map, as in `C[i] *= beta; for k: C[i] += alpha * A[i, k] * B[k]`, what
 stands before and behind becomes a map of its own: the points of a map do not meet. When the library may make the
 product, `matrix_products.py` says.
 """
@@ -13,16 +14,33 @@ product, `matrix_products.py` says.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import field, replace
 from typing import ClassVar, Final
 
 from weft.ir.dtypes import PY_INT
 from weft.ir.exprs import Expr, Index, Op, Value, const_index, index
-from weft.ir.nodes import Axis, Branch, Loop, Map, MatMul, Memlet, Node, Program, Region, Tasklet, View, While
+from weft.ir.nodes import (
+    Alloc,
+    Axis,
+    Branch,
+    Continue,
+    Let,
+    Loop,
+    Map,
+    MatMul,
+    Memlet,
+    Node,
+    Program,
+    Region,
+    Site,
+    Tasklet,
+    View,
+    While,
+)  # fmt: skip
 from weft.ir.substitution import with_fresh_values
 from weft.ir.traverse import all_nodes, allocated_by, values_defined_in, values_used_in
 from weft.passes.base import Bench, Session
-from weft.passes.loop_bodies import has_loops, is_less, is_plain_if, named_sites, straight
+from weft.passes.loop_bodies import has_loops, is_less, is_plain_if
 from weft.passes.matrix_products import Code, Factors, Terms, factors_of, guarded, product_of
 from weft.support.records import record
 
@@ -40,14 +58,13 @@ class AddProducts:
         if not has_loops(program):
             return program
         bench = Bench(self.name, program, session)
-        body = _Walk(bench, named_sites(program)).region(program.body)
+        body = _Walk(bench).region(program.body)
         return program if body is program.body else replace(program, body=body, containers=dict(bench.containers))
 
 
 @record
 class _Walk:
     bench: Bench
-    named: frozenset[int]
 
     def region(self, region: Region) -> Region:
         """A region; in maps only what can leave them is looked at."""
@@ -99,7 +116,7 @@ class _Walk:
 
     def matrices(self, node: Loop | Map) -> MatMul | None:
         """The product that a nest adds."""
-        nest = _nest(node, self.named)
+        nest = _nest(node)
         if nest is None:
             return None
         factors = _added(nest, self.bench)
@@ -174,50 +191,107 @@ class _Nest:
     expr: Expr
 
 
-def _nest(node: Loop | Map, named: frozenset[int]) -> _Nest | None:
-    """A nest of which each part has one inside, and computes only, but for the innermost, which writes last."""
-    ranges: dict[Value, tuple[Index, Index]] = {}
-    conditions: list[Expr] = []
-    tasklets: list[Tasklet] = []
-    inner: Node = node
-    while not isinstance(inner, Tasklet):
-        body = _body(inner, named)
-        if not body:
+@record(frozen=False)
+class _Gathered:
+    """What is found on the way into a nest; `makers` write memory that a turn allocates, for what stands below."""
+
+    ranges: dict[Value, tuple[Index, Index]] = field(default_factory=dict[Value, tuple[Index, Index]])
+    conditions: list[Expr] = field(default_factory=list[Expr])
+    reads: dict[Value, Memlet] = field(default_factory=dict[Value, Memlet])
+    lets: dict[Value, Expr] = field(default_factory=dict[Value, Expr])
+    allocated: set[str] = field(default_factory=set[str])
+    makers: dict[str, tuple[Map, Tasklet]] = field(default_factory=dict[str, tuple[Map, Tasklet]])
+
+    def enter(self, node: Loop | Map | Branch) -> Node | None:
+        """Take a part of the nest into account; what is inside of it, or None where it does something else."""
+        if isinstance(node, Branch):
+            self.conditions.append(node.condition)
+        self.ranges.update(_ranges(node))
+        *above, last = _body(node) or (None,)
+        return last if all(self.take(part) for part in above) else None
+
+    def take(self, node: Node | None) -> bool:
+        """What stands above the inside of a part: it may only compute."""
+        match node:
+            case Tasklet(reads=reads, lets=lets, writes=()):
+                self.compute(reads, lets)
+            case Alloc(container=name):
+                self.allocated.add(name)
+            case Map(body=Region((Tasklet(writes=((target, _),)) as inner,))) if self.is_made_once(target):
+                self.makers[target.container] = node, inner
+            case _:
+                return False
+        return True
+
+    def is_made_once(self, target: Memlet) -> bool:
+        return target.container in self.allocated and target.container not in self.makers and not target.conflict
+
+    def compute(self, reads: Sequence[tuple[Value, Memlet]], lets: Sequence[Let]) -> None:
+        self.reads.update(reads)
+        self.lets.update((let.value, let.expr) for let in lets)
+
+    def look_through(self) -> bool:
+        """In place of elements of the memory of a turn, what they are made of; each maker has one reader."""
+        for value, memlet in tuple(self.reads.items()):
+            if memlet.container not in self.makers:
+                continue
+            maker, inner = self.makers.pop(memlet.container)
+            target, made = inner.writes[0]
+            at = _inverse(maker, target, memlet)
+            if at is None:
+                return False
+            del self.reads[value]
+            self.compute([(read, _moved(place, at)) for read, place in inner.reads], inner.lets)
+            self.lets[value] = made
+        return not self.makers and self.allocated.isdisjoint(memlet.container for memlet in self.reads.values())
+
+
+def _inverse(maker: Map, target: Memlet, memlet: Memlet) -> dict[Value, Index] | None:
+    """The point of a map that makes an element; None where it may not be told."""
+    at: dict[Value, Index] = {}
+    for made, wanted in zip(target.index, memlet.index, strict=True):
+        param = next((param for param in maker.params if made == index(param)), None)
+        if param is not None and param not in at:
+            at[param] = wanted
+        elif made != wanted:
             return None
-        if isinstance(inner, Branch):
-            conditions.append(inner.condition)
-        ranges.update(_ranges(inner))
-        *above, inner = body
-        for part in above:
-            if not isinstance(part, Tasklet) or part.writes:
-                return None
-            tasklets.append(part)
-    own = values_defined_in(node)
-    if len(inner.writes) != 1 or any(bound.values & own for bounds in ranges.values() for bound in bounds):
+    return at if len(at) == len(maker.params) else None
+
+
+def _nest(node: Loop | Map) -> _Nest | None:
+    """A nest of which each part has one inside, and computes only, but for the innermost, which writes last."""
+    found = _Gathered()
+    inner: Node | None = node
+    while isinstance(inner, Loop | Map | Branch):
+        inner = found.enter(inner)
+    if not isinstance(inner, Tasklet) or len(inner.writes) != 1:
         return None
-    if not all(_holds(condition, ranges) for condition in conditions):
-        return None
-    tasklets.append(inner)
-    reads = {value: memlet for tasklet in tasklets for value, memlet in tasklet.reads}
-    lets = {let.value: let.expr for tasklet in tasklets for let in tasklet.lets}
+    found.compute(inner.reads, inner.lets)
     target, expr = inner.writes[0]
-    memlets = (target, *reads.values())
+    own, ranges = values_defined_in(node), found.ranges
+    if target.container in found.allocated or not found.look_through():
+        return None
+    if any(bound.values & own for bounds in ranges.values() for bound in bounds):
+        return None
+    if not all(_holds(condition, ranges) for condition in found.conditions):
+        return None
+    memlets = (target, *found.reads.values())
     if any(coordinate.values & own - ranges.keys() for memlet in memlets for coordinate in memlet.index):
         return None
-    return _Nest(ranges, Code(reads, lets, own), target, expr)
+    return _Nest(ranges, Code(found.reads, found.lets, own), target, expr)
 
 
-def _body(node: Node, named: frozenset[int]) -> tuple[Node, ...] | None:
-    """What a nest has inside, if that is all there is."""
+def _body(node: Loop | Map | Branch) -> tuple[Node, ...]:
+    """What a part of a nest does, in turns that all run to their end; its sites serve only its memory, and guards."""
     match node:
         case Map(body=body):
             return body.nodes
-        case Loop(carries=(), step=step) if step.constant == 1:
-            return straight(node, named)
+        case Loop(carries=(), step=step, body=Region((*nodes, Continue()))) if step.constant == 1:
+            return tuple(node for node in nodes if not isinstance(node, Site))
         case Branch() if is_plain_if(node):
             return node.then.nodes[:-1]
         case _:
-            return None
+            return ()
 
 
 def _ranges(node: Node) -> dict[Value, tuple[Index, Index]]:
