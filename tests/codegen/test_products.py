@@ -10,8 +10,8 @@ import pytest
 
 from tests.codegen.builders import Build, give
 from tests.codegen.harness import Module, blas, load
-from weft.ir.dtypes import DType
-from weft.ir.exprs import const_index
+from weft.ir.dtypes import DType, ScalarType
+from weft.ir.exprs import const, const_index
 from weft.ir.nodes import Axis, Layout, MatMul, Pack, Program, View
 
 DTYPES = (DType.FLOAT32, DType.FLOAT64, DType.COMPLEX64, DType.COMPLEX128, DType.INT32, DType.UINT8, DType.BOOL)
@@ -185,3 +185,59 @@ def test_a_vector_is_a_matrix_with_an_added_axis() -> None:
     matrix, vector, got = sample(DType.FLOAT64, (30, 20), 1), sample(DType.FLOAT64, (20,), 2), np.empty(30)
     kernel(matrix, vector, got)
     np.testing.assert_allclose(got, matrix @ vector)
+
+
+@pytest.mark.parametrize("dtype", [DType.FLOAT64, DType.COMPLEX64, DType.INT32], ids=lambda dtype: dtype.text)
+def test_large_pairs_with_a_factor_in_common_are_one_product(dtype: DType) -> None:
+    build = Build(f"together_{dtype.text}")
+    lhs, matrix = build.array("a", dtype, 4, Layout.STRIDED), build.array("b", dtype, 2, Layout.STRIDED)
+    output = build.array("c", dtype, 4, Layout.STRIDED, written=True)
+    one, zero = const_index(1), const_index(0)
+    axes = (Axis(zero, ((2, one),)), Axis(zero, ((3, one),)))
+    rhs = View(matrix.container, (*output.shape[:2], *matrix.shape), axes)
+    kernel = load(build.program(MatMul(output=output, lhs=lhs, rhs=rhs, warn=build.warn()), give(Pack(()))))
+    a, b = sample(dtype, (2, 3, 90, 80), 1), sample(dtype, (80, 40), 2)
+    wanted = a @ b
+    for order in [(0, 1, 2, 3), (1, 0, 2, 3), (2, 0, 1, 3), (0, 1, 3, 2)]:
+        left = np.ascontiguousarray(a.transpose(order)).transpose(np.argsort(order))
+        for c in (np.empty_like(wanted), np.empty((2, 3, 91, 40), dtype.value)[:, :, :-1], np.empty_like(wanted)[::-1]):
+            assert kernel(left, b, c).warnings == {0: 0}
+            np.testing.assert_allclose(c, wanted, rtol=1e-4, atol=1e-4)
+    if dtype.kind == "f":
+        a[1, 2, 89, 79] = b[79, 39] = np.finfo(dtype.value).max
+        assert kernel(a, b, np.empty_like(wanted)).warnings[0] & 2
+
+
+@pytest.mark.parametrize("dtype", DTYPES[:4], ids=lambda dtype: dtype.text)
+@pytest.mark.parametrize("adds", [True, False], ids=["adds", "new"])
+def test_products_that_are_scaled_and_added(dtype: DType, adds: bool) -> None:
+    build = Build(f"scaled_{dtype.text}")
+    lhs, rhs = (build.array(name, dtype, 2, Layout.STRIDED) for name in "ab")
+    output = build.array("c", dtype, 2, Layout.STRIDED, written=True)
+    scale = const(-2.5 + 0j if dtype.kind == "c" else -2.5, ScalarType(dtype))
+    kernel = load(build.program(MatMul(output=output, lhs=lhs, rhs=rhs, scale=scale, adds=adds), give(Pack(()))))
+    for m, k, n in SHAPES:
+        for left, right, result in [("C", "C", "C"), ("F", "C", "F"), ("sparse", "wide", "C"), ("C", "F", "sparse")]:
+            a, b = arranged(sample(dtype, (m, k), 1), left), arranged(sample(dtype, (k, n), 2), right)
+            before = sample(dtype, (m, n), 3)
+            for use_blas in (True, False):
+                c = arranged(before.copy(), result)
+                kernel(a, b, c, use_blas=use_blas)
+                wanted = (before if adds else 0) - 2.5 * (a @ b)
+                limit = tolerance(dtype, k + 2) * (np.abs(before) + 2.5 * (np.abs(a) @ np.abs(b)))
+                assert np.all(np.abs(c - wanted) <= limit), (m, k, n, left, right, result, use_blas)
+
+
+@pytest.mark.parametrize("dtype", DTYPES[:4], ids=lambda dtype: dtype.text)
+def test_a_matrix_times_its_own_transpose_scaled_and_added(dtype: DType) -> None:
+    for adds in (True, False):
+        build = Build(f"own_{dtype.text}_{adds}")
+        lhs, rhs = (build.array(name, dtype, 2, Layout.STRIDED) for name in "ab")
+        output = build.array("c", dtype, 2, Layout.STRIDED, written=True)
+        scale = const(0.5 + 0j if dtype.kind == "c" else 0.5, ScalarType(dtype))
+        kernel = load(build.program(MatMul(output=output, lhs=lhs, rhs=rhs, scale=scale, adds=adds), give(Pack(()))))
+        a, before = sample(dtype, (40, 33), 3), sample(dtype, (40, 40), 4)
+        c = before.copy()
+        kernel(a, a.T, c)
+        wanted = (before if adds else 0) + 0.5 * (a @ a.T)
+        assert np.all(np.abs(c - wanted) <= tolerance(dtype, 35) * (np.abs(before) + np.abs(a) @ np.abs(a).T))

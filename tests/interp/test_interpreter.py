@@ -61,7 +61,7 @@ def test_conflict_resolution_sums(random: np.random.Generator) -> None:
 
 def test_library_nodes(random: np.random.Generator) -> None:
     A, B = random.random((3, 4)), random.random((4, 2))
-    product = A @ B
+    product = A @ B + 0.5 * (A @ B)
 
     transposed, sums, largest, where, constant, rest = value_of(interpret(sample("library"), [A, B]))  # type: ignore[misc]
 

@@ -126,6 +126,7 @@ array R: f8[%n.1*%m.4] alias of P C
   alloc T site 0
   alloc L site 0
   matmul P[:, :] = A[:, :] @ B[0:%k.2, :] warn 1
+  matmul add P[:, :] = A[:, :] @ B[0:%k.2, :] times 0.5:f8
   reduce add S[:] = P[:, :] axes (1) initial 0.0:f8 warn 0
   reduce maximum T[:, :] = P[:, :] axes (1)
   reduce argmax L[:] = P[$1, $0] over [%m.4, %n.1] axes (1)

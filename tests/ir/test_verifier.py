@@ -141,8 +141,14 @@ MALFORMED = [
     ("library", "reduce argmax L[:]", "reduce joined argmax L[:]", "a reduction is joined to nothing like it"),
     ("library", "scan add S[:] = S[:] axis 0", "scan add S[:] = S[:] axis 1", "there is no axis 1"),
     ("library", "scan add S[:] = S[:]", "scan maximum S[:] = S[:]", "there is no scan by `maximum`"),
-    ("library", "A[:, :] @ B[0:%k.2, :]", "A[:, :] @ B[0, :]", "the ranks of a matrix product do not fit"),
-    ("library", "A[:, :] @ B[0:%k.2, :]", "A[:, 0:3] @ B[0:4, :]", "the shapes of a matrix product do not fit"),
+    ("library", "A[:, :] @ B[0:%k.2, :] warn", "A[:, :] @ B[0, :] warn", "the ranks of a matrix product do not fit"),
+    (
+        "library",
+        "A[:, :] @ B[0:%k.2, :] warn",
+        "A[:, 0:3] @ B[0:4, :] warn",
+        "the shapes of a matrix product do not fit",
+    ),
+    ("library", "times 0.5:f8", "times 0.5:f4", "a matrix product is scaled by a number of another type"),
     ("library", "warn 1", "warn 2", "there is no warning 2"),
     ("methods", "warn 0", "warn 1", "there is no warning 1"),
     (

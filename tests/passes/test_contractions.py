@@ -13,6 +13,7 @@ import weft
 from tests.compiling import PLAINLY
 from tests.conftest import Golden
 from tests.passes.graphs import SITE, assert_same_outcomes, graph, shown
+from weft.interp import interpret
 from weft.passes.base import Session
 from weft.passes.contractions import Contractions
 
@@ -40,6 +41,19 @@ def test_a_sum_of_products_is_a_product(golden: Golden) -> None:
     assert shown(made) == golden
 
 
+def test_numbers_are_multiplied_by_the_library(golden: Golden) -> None:
+    term = "multiply(multiply(cast(%x.6): f8, negative(%p.33): f8): f8, multiply(2.0:f8, %q.34): f8)"
+    before = graph(PRODUCT.replace("multiply(%p.33, %q.34)", term), T)
+    made, _ = changed_once(before)
+    assert_same_outcomes(before, made)
+    p = np.random.default_rng(4).uniform(-1, 1, (9, 8))
+    for x in (2.5, 0.0, np.inf, 1e300):
+        given: list[Any] = [np.ones(2), np.ones(2), p, 3, x]
+        outcomes: list[Any] = [interpret(program, given) for program in (before, made)]
+        np.testing.assert_allclose(outcomes[1].value, outcomes[0].value, rtol=1e-14)
+    assert shown(made) == golden
+
+
 def changed_once(before: Any) -> tuple[Any, Session]:
     """What the pass makes of a graph; the sum in it stays, for results that are not finite."""
     session = Session()
@@ -56,8 +70,9 @@ STAYS = {
         "initial 0.0:f8", "initial -inf:f8"
     ),
     "a start": PRODUCT.replace("initial 0.0:f8", "initial 1.0:f8"),
-    "three factors": PRODUCT.replace("multiply(%p.33, %q.34) warn 1", "multiply(%p.33, %q.34) warn 1\n"
-                                     "      %u.36: f8 = multiply(%t.35, 2.0:f8)").replace("yield %t.35", "yield %u.36"),
+    "three elements": PRODUCT.replace("multiply(%p.33, %q.34)", "multiply(%p.33, multiply(%p.33, %q.34): f8)"),
+    "something else beside it": PRODUCT.replace("%t.35: f8", "%u.36: f8 = add(%p.33, 1.0:f8) warn 0\n      %t.35: f8"),
+    "a factor that differs": PRODUCT.replace("multiply(%p.33,", "multiply(multiply(%p.33, cast(1*%k.32): f8): f8,"),
     "a diagonal": PRODUCT.replace("P[%j.31, %k.32]", "P[%i.30, %k.32]"),
 }  # fmt: skip
 
@@ -102,7 +117,17 @@ def every_second(a, b):
     return np.sum(a[::-2, :, None] * b[None, :, ::3], axis=1)
 
 
-ALL = [broadcast, loops, dots, of_one, batch, every_second]
+def scaled(a, b):
+    x = a.dtype.type(3)
+    c = np.zeros((a.shape[0], b.shape[1]), a.dtype)
+    for i in range(a.shape[0]):
+        for j in range(b.shape[1]):
+            for k in range(a.shape[1]):
+                c[i, j] -= x * a[i, k] * b[k, j]
+    return c
+
+
+ALL = [broadcast, loops, dots, of_one, batch, every_second, scaled]
 
 
 @PLAINLY
@@ -129,7 +154,7 @@ def test_products_are_numpys(function: Callable[..., Any], shape: tuple[int, int
     np.testing.assert_allclose(made, wanted, rtol=error, atol=error * 400)
 
 
-@pytest.mark.parametrize("function", [broadcast, loops, dots, of_one])
+@pytest.mark.parametrize("function", [broadcast, loops, dots, of_one, scaled])
 @pytest.mark.parametrize("bad", [np.inf, np.nan, 1e300, -np.inf])
 def test_what_is_not_finite_comes_with_numpys_warnings(function: Callable[..., Any], bad: float) -> None:
     a, b = np.ones((12, 10)), np.ones((10, 11))

@@ -212,6 +212,8 @@ class _Collector:
             case MatMul(lhs=lhs, rhs=rhs):
                 self.add_view(lhs, around, writes=False, span=node.span)
                 self.add_view(rhs, around, writes=False, span=node.span)
+                if node.adds:
+                    self.add_view(node.output, around, writes=False, span=node.span)
         self.add_view(node.output, around, writes=True, span=node.span)
 
     def call(self, node: NumpyCall, around: _Around) -> None:

@@ -320,8 +320,8 @@ class _Search:
                 for tasklet in source.body:
                     self.tasklet(tasklet)
                 return self.expr(source.expr)
-            case MatMul(lhs=lhs, rhs=rhs):
-                return self.view(lhs) or self.view(rhs)
+            case MatMul(lhs=lhs, rhs=rhs, scale=scale):
+                return self.view(lhs) or self.view(rhs) or (scale is not None and self.expr(scale))
 
     def tasklet(self, node: Tasklet) -> None:
         for value, memlet in node.reads:

@@ -268,6 +268,7 @@ class _Search:
                 needed += self.viewed(node.input)
             case MatMul():
                 needed += (*self.viewed(node.lhs), *self.viewed(node.rhs))
+                needed += () if node.scale is None else values_in(node.scale)
         copies = isinstance(node, Elementwise) and self.memory.may_read_elsewhere(node, self.made)
         if copies and self.loop_sites and place.site >= 0:
             self.visible.append(SiteNumber(place.site))

@@ -27,7 +27,7 @@ class MatrixVector:
 
 def matrix_vector(node: Node) -> MatrixVector | None:
     """A product as that of a matrix and a column, or None."""
-    if not isinstance(node, MatMul) or node.output.rank != 2:
+    if not isinstance(node, MatMul) or node.output.rank != 2 or node.adds or node.scale is not None:
         return None
     rows, columns = (extent.constant for extent in node.output.shape)
     if columns == 1 and rows != 1:

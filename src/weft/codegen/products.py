@@ -6,6 +6,9 @@ The pairs of a batch are shared out to threads where BLAS would use one for each
     ...
     ctx->parallel(ctx, f_body_0, &env, pairs, grain);
 
+Where it would use more, and all have one factor in common, while the rows of the other and of the result lie one behind
+the other, they are one product of all rows.
+
 Products of a large matrix and a vector are sweeps through it, which two of one matrix share (`support_sweeps.py`):
 
     if (!weft_sweep_f64(ctx, ..., m, n, A, ...)) { product(...); product(...); }
@@ -21,7 +24,7 @@ from weft.analysis.cost import ALONE
 from weft.analysis.memory import Memory
 from weft.analysis.sweeps import MatrixVector, follows, is_sweep, matrix_vector
 from weft.codegen.access import element, view_strides
-from weft.codegen.expressions import index_text
+from weft.codegen.expressions import emit_expr, index_text
 from weft.codegen.fp_flags import clear_flags, hardware_flags, raised_flags, report
 from weft.codegen.kernel import Kernel
 from weft.codegen.outlining import emit_outlined, outline
@@ -93,7 +96,7 @@ def _emit_plain(kernel: Kernel, node: MatMul) -> None:
                 _emit_product(kernel, node)
             return
         if node.output.rank > 2 and not kernel.parallel and kernel.flags is None:
-            _emit_shared(kernel, node, kinds if node.warn >= 0 else "")
+            _emit_batch(kernel, node, kinds if node.warn >= 0 else "")
             return
         with hardware_flags(kernel, node.warn, kinds):
             _emit_product(kernel, node)
@@ -121,7 +124,37 @@ def _emit_product(kernel: Kernel, node: MatMul) -> None:
         _emit_pair(kernel, node, tuple(batch))
 
 
-def _emit_shared(kernel: Kernel, node: MatMul, kinds: str) -> None:
+def _emit_batch(kernel: Kernel, node: MatMul, kinds: str) -> None:
+    """All pairs of a batch: as one where that can be done and BLAS uses threads of its own, else shared out to ours."""
+    extents = [f"({index_text(kernel, extent)})" for extent in node.output.shape[:-2]]
+    pairs = kernel.bind(" * ".join(extents), "int64_t", "pairs")
+    sizes = (*node.output.shape[-2:], node.lhs.shape[-1])
+    terms = kernel.bind(" * ".join(f"(double)({index_text(kernel, size)})" for size in sizes), "double", "terms")
+    together = _rows_together(kernel, node)
+    if not together:
+        _emit_shared(kernel, node, kinds, pairs, terms)
+        return
+    together = [f"{terms} > {ALONE}", *together]
+    with kernel.block(f"if ({' && '.join(together)})"), hardware_flags(kernel, node.warn, kinds):
+        _emit_pair(kernel, node, (const_index(0),) * len(extents), times=f"{pairs} * ")
+    with kernel.block("else"):
+        _emit_shared(kernel, node, kinds, pairs, terms)
+
+
+def _rows_together(kernel: Kernel, node: MatMul) -> list[str]:
+    """When the rows of all pairs are those of one matrix; nothing if they never are."""
+    batch = range(node.output.rank - 2)
+    if any(number in batch for axis in node.rhs.axes for number, _ in axis.terms):
+        return []
+    extents = [index_text(kernel, extent) for extent in node.output.shape]
+    conditions: list[str] = []
+    for view in (node.lhs, node.output):
+        strides = view_strides(kernel, view)
+        conditions += (f"{strides[axis]} == ({extents[axis + 1]}) * {strides[axis + 1]}" for axis in batch)
+    return conditions
+
+
+def _emit_shared(kernel: Kernel, node: MatMul, kinds: str, pairs: str, terms: str) -> None:
     """All pairs of a batch, shared out to threads."""
     extents = [f"({index_text(kernel, extent)})" for extent in node.output.shape[:-2]]
     flags = [kernel.names.claim("fp")] if kinds else []
@@ -142,23 +175,23 @@ def _emit_shared(kernel: Kernel, node: MatMul, kinds: str) -> None:
             kernel.line(f"{flag} |= {raised_flags(kernel, kinds)};")
 
     body = outline(kernel, flags, emit)
-    pairs = kernel.bind(" * ".join(extents), "int64_t", "pairs")
-    sizes = (*node.output.shape[-2:], node.lhs.shape[-1])
-    terms = kernel.bind(" * ".join(f"(double)({index_text(kernel, size)})" for size in sizes), "double", "terms")
     points = f"{terms} <= {ALONE} ? {terms} * (double){pairs} / {_TERMS_A_POINT} : 0"
     emit_outlined(kernel, body, pairs, kernel.bind(points, "double", "points"))
     for flag in flags:
         report(kernel, f"env.{flag}", node.warn)
 
 
-def _emit_pair(kernel: Kernel, node: MatMul, batch: tuple[Index, ...]) -> None:
-    """The product of one pair of matrices."""
+def _emit_pair(kernel: Kernel, node: MatMul, batch: tuple[Index, ...], times: str = "") -> None:
+    """The product of one pair of matrices; or of several that have their rows one behind the other."""
     dtype = kernel.container(node.output.container).dtype
     rows, columns = (index_text(kernel, extent) for extent in node.output.shape[-2:])
+    rows = f"{times}({rows})" if times else rows
     inner = index_text(kernel, node.lhs.shape[-1])
     matrices = [_matrix(kernel, view, batch) for view in (node.lhs, node.rhs, node.output)]
-    function, libraries = _function(kernel, dtype)
-    kernel.line(f"{function}({libraries}{rows}, {columns}, {inner},")
+    scaled = node.adds or node.scale is not None
+    function, libraries = _function(kernel, dtype, scaled=scaled)
+    scale = f" {'1' if node.scale is None else emit_expr(kernel, node.scale)}, {int(node.adds)}," if scaled else ""
+    kernel.line(f"{function}({libraries}{rows}, {columns}, {inner},{scale}")
     for number, text in enumerate(matrices):
         kernel.line(f"    {text}{');' if number == 2 else ','}")
 
@@ -175,7 +208,7 @@ def _matrix(kernel: Kernel, view: View, batch: tuple[Index, ...]) -> str:
     return f"(char *)&{corner}, {strides[0]}, {strides[1]}"
 
 
-def _function(kernel: Kernel, dtype: DType) -> tuple[str, str]:
+def _function(kernel: Kernel, dtype: DType, *, scaled: bool) -> tuple[str, str]:
     """The support function and, for types BLAS knows, the argument that leads to the library."""
     letter = _BLAS_LETTERS.get(dtype)
     if letter is None:
@@ -188,4 +221,6 @@ def _function(kernel: Kernel, dtype: DType) -> tuple[str, str]:
         start = len(kernel.libraries)
         kernel.libraries += wanted
     offset = f" + {start}" if start else ""
+    if scaled:
+        return kernel.support.need_unit("product_scaled", dtype), f"ctx->library{offset}, "
     return kernel.support.need_unit("product", dtype), f"ctx, ctx->library{offset}, "

@@ -244,7 +244,9 @@ def _emit_dataflow(out: _Emitter, node: Alloc | Elementwise | Reduce | Scan | Ma
             text = f"np.{node.op}.accumulate({out.view(node.input)}, axis={node.axis}, dtype={dtype_text(dtype)})"
             out.line(f"{out.view(node.output, target=True)} = {text}")
         case MatMul():
-            out.line(f"{out.view(node.output, target=True)} = {out.view(node.lhs)} @ {out.view(node.rhs)}")
+            product = f"{out.view(node.lhs)} @ {out.view(node.rhs)}"
+            scaled = product if node.scale is None else f"{out.expr(node.scale)} * ({product})"
+            out.line(f"{out.view(node.output, target=True)} {'+' if node.adds else ''}= {scaled}")
         case Tasklet():
             _emit_tasklet(out, node)
 

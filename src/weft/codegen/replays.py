@@ -38,7 +38,7 @@ from weft.ir.nodes import (
     View,
     While,
 )  # fmt: skip
-from weft.ir.traverse import bound_items, inner_regions, values_defined_in
+from weft.ir.traverse import bound_items, inner_regions, node_views, values_defined_in
 from weft.support.records import record
 
 Element = tuple[str, tuple[Index, ...]]
@@ -97,7 +97,7 @@ class _Accesses:
                 before.add((memlet.container, memlet.index))
 
     def combination(self, node: Reduce | Scan | MatMul) -> None:
-        for source in (node.lhs, node.rhs) if isinstance(node, MatMul) else (node.input,):
+        for source in node_views(node)[1:] if isinstance(node, MatMul) else (node.input,):
             if isinstance(source, Elements):
                 for tasklet in source.body:
                     self.tasklet(tasklet, set())

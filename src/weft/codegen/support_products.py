@@ -124,12 +124,12 @@ static int weft_gemv_$S(void *const *libraries, int64_t m, int64_t k, const char
 """,
     # A matrix times its own transpose, as NumPy does it: one half is computed, the other copied.
     "syrk": """
-static int weft_syrk_$S(void *const *libraries, int64_t n, int64_t k, int trans, const char *a, int64_t lda, char *c,
-                        int64_t ldc)
+static int weft_syrk_$S(void *const *libraries, int64_t n, int64_t k, $T scale, int trans, const char *a, int64_t lda,
+                        char *c, int64_t ldc)
 {
     typedef void syrk_32(int, int, int, int, int, $SCALAR, const void *, int, $SCALAR, void *, int);
     typedef void syrk_64(int, int, int, int64_t, int64_t, $SCALAR, const void *, int64_t, $SCALAR, void *, int64_t);
-    const $T one = 1, zero = 0;
+    const $T one = scale, zero = 0;
     if (libraries[3] == 0)
         return 0;
     if (libraries[0] != 0)
@@ -148,8 +148,9 @@ static int weft_syrk_$S(void *const *libraries, int64_t n, int64_t k, int trans,
 }
 """,
     "gemm": """
-static int weft_gemm_$S(void *const *libraries, int64_t m, int64_t n, int64_t k, const char *a, int64_t a0, int64_t a1,
-                        const char *b, int64_t b0, int64_t b1, char *c, int64_t c0, int64_t c1)
+static int weft_gemm_$S(void *const *libraries, int64_t m, int64_t n, int64_t k, $T scale, int adds, const char *a,
+                        int64_t a0, int64_t a1, const char *b, int64_t b0, int64_t b1, char *c, int64_t c0,
+                        int64_t c1)
 {
     typedef void gemm_32(int, int, int, int, int, int, $SCALAR, const void *, int, const void *, int, $SCALAR, void *,
                          int);
@@ -164,9 +165,9 @@ static int weft_gemm_$S(void *const *libraries, int64_t m, int64_t n, int64_t k,
     if (libraries[1] == 0 || lda == 0 || ldb == 0 || ldc == 0)
         return 0;
     const int own = a == b && m == n && a0 == b1 && a1 == b0 && ta != tb && lda == ldb; /* its transpose */
-    if (own && @syrk(libraries, n, k, ta, a, lda, c, ldc))
+    if (own && !adds && @syrk(libraries, n, k, scale, ta, a, lda, c, ldc))
         return 1;
-    const $T one = 1, zero = 0;
+    const $T one = scale, zero = adds;
     if (libraries[0] != 0)
         ((gemm_64 *)libraries[1])(101, ta, tb, m, n, k, $ONE, a, lda, b, ldb, $ZERO, c, ldc);
     else if ((m | n | k | lda | ldb | ldc) > INT32_MAX)
@@ -208,10 +209,34 @@ static void weft_product_$S(weft_ctx *ctx, void *const *libraries, int64_t m, in
     if (k != 0 && (m > 8 || n > 8 || k > 8 || n != 1)) {
         if (n == 1 && m != 1 && @gemv(libraries, m, k, a, a0, a1, b, b0, c, c0))
             return;
-        if (n != 1 && @gemm(libraries, m, n, k, a, a0, a1, b, b0, b1, c, c0, c1))
+        if (n != 1 && @gemm(libraries, m, n, k, 1, 0, a, a0, a1, b, b0, b1, c, c0, c1))
             return;
     }
     @product_loops(m, n, k, a, a0, a1, b, b0, b1, c, c0, c1);
+}
+""",
+    # `c = scale * a @ b`, or `c += scale * a @ b`. It is not asked for where BLAS does not pay.
+    "product_scaled": """
+static void weft_product_scaled_$S(void *const *libraries, int64_t m, int64_t n, int64_t k, $T scale, int adds,
+                                   const char *a, int64_t a0, int64_t a1, const char *b, int64_t b0, int64_t b1,
+                                   char *c, int64_t c0, int64_t c1)
+{
+    if (c1 != sizeof($T)) { /* the transposed product */
+        const char *other = a;
+        int64_t swap = m;
+        m = n, n = swap, a = b, b = other;
+        swap = a0, a0 = b1, b1 = swap;
+        swap = a1, a1 = b0, b0 = swap;
+        swap = c0, c0 = c1, c1 = swap;
+    }
+    if (m != 0 && n != 0 && k != 0 && @gemm(libraries, m, n, k, scale, adds, a, a0, a1, b, b0, b1, c, c0, c1))
+        return;
+    for (int64_t i = 0; i < m; ++i)
+        for (int64_t j = 0; j < n; ++j) {
+            $T *sum = ($T *)(c + i * c0 + j * c1);
+            const $T product = scale * @dot(k, a + i * a0, a1, b + j * b1, b0);
+            *sum = adds ? *sum + product : product;
+        }
 }
 """,
 }

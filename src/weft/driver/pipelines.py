@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from weft.passes.add_products import AddProducts
 from weft.passes.base import Pass
 from weft.passes.bounded_counts import BoundedCounts
 from weft.passes.carried_in_place import CarriedInPlace
@@ -73,6 +74,7 @@ def _cpu_passes() -> tuple[Pass, ...]:
         PackLines(),  # of the sums that are still in maps
         SplitMaps(),  # without its sum a map may be simple enough
         CollapseMaps(),
+        AddProducts(),  # loops as they are left
         Contractions(),  # sums outside of maps, as the passes before leave them
         ReadPieces(),  # when readers are as large as they get
         CollapseMaps(),  # of parts that are one point wide

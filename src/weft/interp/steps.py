@@ -47,6 +47,7 @@ from weft.ir.nodes import (
     While,
     Yield,
 )  # fmt: skip
+from weft.ir.traverse import node_views
 from weft.support.errors import InternalError
 from weft.support.records import record
 
@@ -158,7 +159,7 @@ def _compile_dataflow(node: Alloc | Elementwise | Reduce | Scan | MatMul | Taskl
         case Scan():
             return _compile_scan(node, program)
         case MatMul():
-            return _compile_library(node.output, (node.lhs, node.rhs), program, _matmul)
+            return _compile_matmul(node, program)
         case Tasklet():
             return _compile_tasklet(node, program)
 
@@ -220,9 +221,16 @@ def _compile_scan(node: Scan, program: Program) -> Step:
     return _compile_library(node.output, (node.input,), program, compute)
 
 
-def _matmul(env: Env, x: Any, y: Any) -> Any:
-    result: Any = np.matmul(x, y)
-    return env[NOISE].product(result, x, y) if NOISE in env else result
+def _compile_matmul(node: MatMul, program: Program) -> Step:
+    scale = None if node.scale is None else compile_expr(node.scale)
+
+    def compute(env: Env, x: Any, y: Any, *before: Any) -> Any:
+        result: Any = np.matmul(x, y)
+        result = env[NOISE].product(result, x, y) if NOISE in env else result
+        result = result if scale is None else scale(env) * result
+        return before[0] + result if before else result
+
+    return _compile_library(node.output, node_views(node)[1:], program, compute)
 
 
 def _compile_reduce(node: Reduce, program: Program) -> Step:

@@ -275,14 +275,13 @@ class Scan:
 
 @record(kw_only=True)
 class MatMul:
-    """`output[..., i, j] = sum over k of lhs[..., i, k] * rhs[..., k, j]`, all of one element type.
-
-    Vectors are views with an added axis; batch axes are already broadcast. For bool the sum is `or`.
-    """
+    """`output[..., i, j] = sum over k of lhs[..., i, k] * rhs[..., k, j]`; vectors are views with an added axis."""
 
     output: View
     lhs: View
     rhs: View
+    scale: Expr | None = None  # a number by which all sums are multiplied
+    adds: bool = False  # to what the output holds
     sweep: bool = False  # by loops of our own, with one of the same matrix right before it: how, not what
     warn: int = -1
     id: int = field(default=0, compare=False)

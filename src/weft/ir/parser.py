@@ -223,13 +223,24 @@ def _target_of(source: Source) -> tuple[str, View]:
 
 
 def _matmul(source: Source) -> MatMul:
+    adds = source.accept("add")
     output = parse_view(source)
     source.expect("=")
     lhs = parse_view(source)
     source.expect("@")
     rhs = parse_view(source)
+    scale = parse_expr(source) if source.accept("times") else None
     sweep = source.accept("sweep")
-    return MatMul(output=output, lhs=lhs, rhs=rhs, sweep=sweep, warn=_warn(source), id=source.next_id())
+    return MatMul(
+        output=output,
+        lhs=lhs,
+        rhs=rhs,
+        scale=scale,
+        adds=adds,
+        sweep=sweep,
+        warn=_warn(source),
+        id=source.next_id(),
+    )
 
 
 def _call(source: Source) -> NumpyCall:

@@ -366,7 +366,9 @@ class _Printer(_ExprPrinter):
                 text = f"scan {node.op} {self.view(node.output)} = {self.view(node.input)} axis {node.axis}"
                 return text + _warn(node.warn)
             case MatMul():
-                text = f"matmul {self.view(node.output)} = {self.view(node.lhs)} @ {self.view(node.rhs)}"
+                text = f"matmul{' add' if node.adds else ''} {self.view(node.output)} ="
+                text += f" {self.view(node.lhs)} @ {self.view(node.rhs)}"
+                text += f" times {self.expr(node.scale)}" if node.scale is not None else ""
                 return text + (" sweep" if node.sweep else "") + _warn(node.warn)
 
     def _call(self, node: NumpyCall) -> str:

@@ -195,7 +195,8 @@ class Substitution:
             case Scan():
                 return _updated(node, output=output, input=self.view(node.input))
             case MatMul():
-                return _updated(node, output=output, lhs=self.view(node.lhs), rhs=self.view(node.rhs))
+                scale = None if node.scale is None else self.expr(node.scale)
+                return _updated(node, output=output, lhs=self.view(node.lhs), rhs=self.view(node.rhs), scale=scale)
 
     def _call(self, node: NumpyCall) -> NumpyCall:
         return _updated(

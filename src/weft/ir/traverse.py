@@ -250,6 +250,8 @@ def node_expressions(node: Node) -> Iterator[Expr]:
             yield from (expr for _, expr in writes)
         case Elementwise(expr=expr):
             yield expr
+        case MatMul(scale=scale) if scale is not None:
+            yield scale
         case Reduce(initial=initial, input=source):
             if initial is not None:
                 yield initial
@@ -272,8 +274,8 @@ def node_views(node: Node) -> tuple[View, ...]:
             return (output, source) if isinstance(source, View) else (output,)
         case Scan(output=output, input=source):
             return (output, source)
-        case MatMul(output=output, lhs=lhs, rhs=rhs):
-            return (output, lhs, rhs)
+        case MatMul(output=output, lhs=lhs, rhs=rhs, adds=adds):
+            return (output, lhs, rhs, output) if adds else (output, lhs, rhs)
         case _:
             return ()
 

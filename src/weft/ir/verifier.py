@@ -307,6 +307,9 @@ def _check_matmul(node: MatMul, scope: Scope) -> None:
     (*batch, i, j), (*left, i2, k), (*right, k2, j2) = node.output.shape, node.lhs.shape, node.rhs.shape
     wrong = _differ((*batch, i, j, k), (*left, i2, j2, k2)) or _differ(batch, right)
     scope.require(not wrong, "the shapes of a matrix product do not fit")
+    if node.scale is not None:
+        scope.use(node.scale)
+        scope.require(node.scale.type.dtype is output.dtype, "a matrix product is scaled by a number of another type")
 
 
 def _check_tasklet(node: Tasklet, scope: Scope) -> None:

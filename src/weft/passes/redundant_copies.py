@@ -260,7 +260,7 @@ def _producer(nodes: Sequence[Node], copy: _Copy) -> tuple[int, Reduce | Scan | 
     for place in reversed(range(copy.place)):
         node = nodes[place]
         match node:
-            case Reduce() | Scan() | MatMul() if node.output.container == name:
+            case Reduce() | Scan() | MatMul(adds=False) if node.output.container == name:
                 return place, node
             case _:
                 if name in touched_containers(node):

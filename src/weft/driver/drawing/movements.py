@@ -31,7 +31,7 @@ from weft.ir.nodes import (
 )
 from weft.ir.printer import print_index, print_memlet, print_value, print_view
 from weft.ir.text import print_name
-from weft.ir.traverse import all_nodes, allocated_by, call_views, inner_regions, values_defined_in
+from weft.ir.traverse import all_nodes, allocated_by, call_views, inner_regions, node_views, values_defined_in
 from weft.support.records import record
 
 Containers: TypeAlias = Mapping[str, Container]
@@ -64,7 +64,8 @@ def reads(node: Node, containers: Containers) -> list[Move]:
         case Elementwise():
             return [_named_view(print_value(value), view, containers) for value, view in node.inputs]
         case MatMul():
-            return [_named_view("lhs", node.lhs, containers), _named_view("rhs", node.rhs, containers)]
+            moves = [_named_view("lhs", node.lhs, containers), _named_view("rhs", node.rhs, containers)]
+            return [*moves, _view(node.output, containers)] if node.adds else moves
         case Reduce(input=View() as view) | Scan(input=view):
             return [_view(view, containers)]
         case NumpyCall():
@@ -112,7 +113,8 @@ def accesses(node: Node) -> Iterator[Access]:
         case Scan():
             yield from (_of_view(node.input), _of_view(node.output, write=True))
         case MatMul():
-            yield from (_of_view(node.lhs), _of_view(node.rhs), _of_view(node.output, write=True))
+            yield from (_of_view(view) for view in node_views(node)[1:])
+            yield _of_view(node.output, write=True)
         case NumpyCall():  # what it makes is its own
             yield from (_of_view(view) for view in call_views(node))
         case _:

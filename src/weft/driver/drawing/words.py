@@ -60,7 +60,8 @@ def _operation(node: Alloc | Tasklet | Elementwise | Reduce | Scan | MatMul | Nu
         case Scan():
             return [f"scan {node.op} axis {node.axis}"]
         case MatMul():
-            return ["matmul sweep" if node.sweep else "matmul"]
+            words = f"matmul{' add' if node.adds else ''}{' sweep' if node.sweep else ''}"
+            return [words if node.scale is None else f"{words} times {print_expr(node.scale)}"]
         case NumpyCall():
             return [f"call {node.function}"]
         case Alloc():
