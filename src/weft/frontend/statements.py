@@ -28,6 +28,7 @@ from weft.frontend.joins import Template
 from weft.frontend.keys import plain_key, split_key
 from weft.frontend.liveness import Names
 from weft.frontend.objects import augment_object, change_item, delete_item
+from weft.frontend.rows import refuse_shared
 from weft.frontend.stores import augment_selected, store_item, store_value
 from weft.ir.exprs import Const, Expr, Index, Value, const_index
 from weft.ir.nodes import Bundle, Missing, Return
@@ -273,6 +274,8 @@ def _refuse_copies_of_views(ctx: Lowering, operand: Operand) -> None:
     match operand:
         case Array(view=view) if not ctx.build.ledger.snapshots.keys().isdisjoint(ctx.build.reaches(view.container)):
             raise ctx.build.error("E138", "the real or imaginary part is a view, which cannot be returned", "copy it")
+        case Growing(shared=True):
+            refuse_shared(ctx, operand)
         case Array(readonly=True):
             raise ctx.build.error("E138", "a read-only view cannot be returned", "return a copy of it")
         case Tuple(items=items) | Dict(items=items) | Made(items=items) | Either(items=items):

@@ -111,7 +111,7 @@ def _match(build: Builder, view: View, shape: Shape) -> View | None:
         if view.shape[lead:stop] == middle:
             continue
         if stop - lead == 1:
-            view = _split(view, lead, middle)
+            view = split_axis(view, lead, middle)
         elif lead == stop or not middle:  # the sizes agree, so these axes are 1 long, or there are no elements at all
             view = _exchange(view, lead, stop, middle)
         else:
@@ -150,7 +150,7 @@ def _exchange(view: View, lead: int, stop: int, middle: Shape) -> View:
     return view
 
 
-def _split(view: View, axis: int, extents: Shape) -> View:
+def split_axis(view: View, axis: int, extents: Shape) -> View:
     """One axis as several: its coordinate is the C-order position in them."""
     weights = [product(extents[number + 1 :]) for number in range(len(extents))]
     grown = len(extents) - 1
@@ -192,7 +192,7 @@ def _merge(build: Builder, view: View, lead: int, stop: int, middle: Shape) -> V
         extents = (product(view.shape[lead:stop]),)
     axes = (*map(moved, view.axes[:first]), *fresh, *map(moved, view.axes[last + 1 :]))
     joined = View(alias.name, (*view.shape[:lead], *extents, *view.shape[stop:]), axes)
-    return _split(joined, lead, middle) if partial and len(middle) > 1 else joined
+    return split_axis(joined, lead, middle) if partial and len(middle) > 1 else joined
 
 
 def _run_of_dimensions(view: View, container: Container, lead: int, stop: int) -> tuple[int, int] | None:
