@@ -194,3 +194,26 @@ def at_least(x, A):
     u, v = np.atleast_1d(2.5, x)
     y[0, 0] = 9
     return y.T - x, B, u, v
+
+
+# ---------------------------------------------------------------- elements with their places
+
+
+@TABLE.add(
+    lambda: (f8(3, 4), 9), lambda: (f8(2, 1, 3), 9), lambda: (f8(0, 3), 9), lambda: (f8(3, 4), 2), need="compiled"
+)
+def numbered(A, limit):
+    best, at, sums = -100.0, None, np.zeros(9)
+    for place, value in np.ndenumerate(A):
+        A[0] = 1
+        if value > best:
+            best, at = value, place
+        sums[place[0] + place[1]] += value
+        if place[1] == limit:
+            sums[len(sums)] = 1  # raises in the middle
+    return best, at, sums
+
+
+@TABLE.add(lambda: (np.asfortranarray(f8(3, 4)),), lambda: (f8(5),), need="right")
+def numbered_otherwise(A):
+    return sum(value * sum(place) for place, value in np.ndenumerate(A))

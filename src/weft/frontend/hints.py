@@ -25,7 +25,7 @@ _BY_NAME: Final = {
     "numpy.apply_along_axis": "write the loop over the axis: it is compiled",
     "numpy.fromfunction": "build the arrays of indices with np.arange and broadcasting",
     "numpy.nditer": "loop over range(len(x)): it is compiled",
-    "numpy.ndenumerate": "loop over the indices: for i in range(n)",
+    "numpy.ndenumerate": "give it a C-contiguous array of two axes or more, or loop over the indices",
     "numpy.ndindex": "loop over the indices: for i in range(n)",
     "numpy.lib.": "write the loop over the windows: it is compiled",
     "cmath.": "use NumPy's function of that name, np.exp and the like: they take complex numbers",
