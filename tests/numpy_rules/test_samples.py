@@ -51,6 +51,7 @@ LEFT_WHEN_EMPTY = ("numpy.diff", "numpy.einsum", "numpy.histogram", "numpy.linal
 LEFT_WHEN_EMPTY += ("numpy.roll",)  # and when it is shorter than the shift twice
 LEFT_WHEN_EMPTY += ("numpy.pad",)  # and when one element makes it stored by rows and by columns
 LEFT_WHEN_EMPTY += ("numpy.compress", "numpy.extract")  # and when it is shorter than the condition
+LEFT_WHEN_EMPTY += ("numpy.split", "numpy.vsplit", "numpy.hsplit", "numpy.array_split")  # and where a cut lies outside
 # NumPy gives another type there, which shows only when it is called.
 LEFT_WHEN_EMPTY += ("numpy.bincount", "numpy.poly", "numpy.polyval")
 # Views of complex arrays in NumPy, copies here (the builder refuses to write either).
@@ -200,6 +201,7 @@ def test_every_rule_has_samples_or_a_test_of_its_own():
         "numpy.copyto",
         "numpy.empty",
         "numpy.empty_like",
+        "numpy.fill_diagonal",
         "numpy.finfo",
         "numpy.iinfo",
         "scalar.astype",

@@ -35,6 +35,7 @@ from weft.ir.exprs import index
 from weft.ir.nodes import Carry, Region, While
 from weft.numpy_rules.arguments import PythonRaises
 from weft.numpy_rules.registry import Rule, RuleEntry, rule_for, rule_named, typed_rule
+from weft.numpy_rules.reshaping import product, reshape_view
 from weft.numpy_rules.scalars import as_index
 from weft.numpy_rules.values import (
     Array,
@@ -219,6 +220,8 @@ def _iteration_call(ctx: Lowering, target: Any, args: list[Operand], keywords: d
         return _zip(ctx, args, keywords.get("strict"))
     if target in (np.ndindex, itertools.product) and not keywords:
         return _grid(ctx, target, args)
+    if target is np.ndenumerate and len(args) == 1 and not keywords:
+        return _numbered_elements(ctx, args[0])
     if target is reversed and len(args) == 1:
         return Iteration("reversed", (args[0],))
     if target is len and len(args) == 1 and isinstance(args[0], Range):
@@ -250,6 +253,17 @@ def _grid(ctx: Lowering, target: Any, args: list[Operand]) -> Operand | None:
     if len(axes) < 2 or not all(isinstance(axis, Range) for axis in axes):
         return None
     return Iteration("map", tuple(axes))
+
+
+def _numbered_elements(ctx: Lowering, operand: Operand) -> Operand | None:
+    """`np.ndenumerate(A)`: the points of a grid in order, each with its element."""
+    if not isinstance(operand, Array) or operand.rank < 2:
+        return None
+    line = reshape_view(ctx.build, operand.view, (product(operand.shape),))
+    if line is None:
+        return None
+    points = Iteration("map", tuple(range_call(ctx, [Scalar(extent)]) for extent in operand.shape))
+    return Iteration("zip", (points, operand.viewed(line)))
 
 
 def apply_rule(

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import field, replace
 
 from weft.frontend.continuation import rest_names
-from weft.frontend.heap import bundle_object, mentions, share_only_repeated
+from weft.frontend.heap import bundle_object, mentions, resolved, share_only_repeated
 from weft.frontend.inputs import Inputs, Namespace
 from weft.frontend.joins import Identity, Template, identity_of
 from weft.frontend.liveness import Names, StatementPath, names_read
@@ -37,6 +37,7 @@ from weft.numpy_rules.values import (
 )
 from weft.support.abi import FunctionRef
 from weft.support.errors import CompileError
+from weft.support.lists import arrays_of, python_tuples_of, tuples_of
 from weft.support.records import record
 from weft.support.spans import Located, Span
 
@@ -97,6 +98,7 @@ class Lowering:
         self.functions: list[FunctionRef] = []
         self.sites = 0
         self.objects = 0  # lists and dicts made so far
+        self.refused_lists: frozenset[Span | None] = frozenset()  # where arrays put into lists are written later
         self.short_loops = 0  # loops being lowered that can be written out instead
         self.locked: list[int] = []  # lists that a loop runs over: they keep their length
         self.copies = 1  # of the statement being lowered, in loops that are written out
@@ -209,7 +211,12 @@ class Lowering:
 
     def writebacks(self) -> tuple[Bundle, ...]:
         """The attributes the program assigns, as they are now."""
-        return tuple(self.bundle(self.env.get(key, Unbound()), key) for key in self.inputs.assigned)
+        from weft.frontend.rows import refuse_shared
+
+        operands = [self.env.get(key, Unbound()) for key in self.inputs.assigned]
+        for operand in operands:
+            refuse_shared(self, resolved(self, operand))
+        return tuple(self.bundle(operand, key) for operand, key in zip(operands, self.inputs.assigned, strict=True))
 
     def bundle(self, operand: Operand, name: str = "") -> Bundle:
         """The operand as something that can leave the program."""
@@ -226,8 +233,8 @@ class Lowering:
                 return Constant(self.constant(value))
             case Tuple() | Dict() | Made():
                 return self._pack(operand, name)
-            case Growing(buffer=buffer, count=count, type=type_):
-                return Listed(replace(buffer.view, shape=(count,)), type_)
+            case Growing():
+                return self._growing(operand)
             case Ref():
                 return bundle_object(self, operand, name)
             case Either(tag=tag, items=items):
@@ -236,6 +243,16 @@ class Lowering:
                 return Missing()
             case _:
                 return self._bounds(operand, name)
+
+    def _growing(self, held: Growing) -> Bundle:
+        """A list of any length: of numbers, or of what a function makes of the items one by one."""
+        from weft.frontend.growing import elements
+
+        items = elements(held).view
+        if held.form == "number":
+            return Listed(items, held.type)
+        tuples = python_tuples_of if held.type.python else tuples_of
+        return Pack((items,), cls=self.constant(tuples if held.form == "tuple" else arrays_of))
 
     def _bounds(self, operand: Operand, name: str) -> Pack:
         """A slice or range, made anew."""

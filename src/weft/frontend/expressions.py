@@ -12,6 +12,7 @@ from weft.frontend.attributes import attribute, call_rule
 from weft.frontend.branches import bound, choose, split
 from weft.frontend.context import Lowering
 from weft.frontend.growing import read_item as read_list_item
+from weft.frontend.growing import repeated
 from weft.frontend.heap import contents, kept, resolved
 from weft.frontend.keys import kept_key, plain_key, split_key
 from weft.frontend.known import is_constant_int, static_int
@@ -161,7 +162,7 @@ def _sequence_binary(ctx: Lowering, name: str, left: Operand, right: Operand) ->
             repeat = getattr(count, "constant", None)
             assert isinstance(sequence, Tuple)
             if not isinstance(repeat, int):
-                return None
+                return repeated(ctx, sequence, Scalar(count))
             items = tuple(kept(ctx, item) for item in sequence.items) if repeat > 1 else sequence.items
             return Tuple(items * repeat, sequence.is_list)
         case Array(), Tuple():

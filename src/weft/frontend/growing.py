@@ -1,10 +1,12 @@
-"""Lists whose length is known at run time only: numbers of one type in memory that grows.
+"""Lists whose length is known at run time only: items of one kind in memory that grows.
 
 in:   a list that a loop appends to
-out:  a buffer with room to spare, and how many of its elements are the list's
+out:  a buffer with room to spare, and how many items it holds
 
 before:  for i in range(n): out.append(x)       out: Tuple, one item longer each time
 after:   a buffer and a count are carried; where the buffer is full, one of twice the size takes its place
+
+Items are numbers, tuples of numbers, or arrays of one shape (`weft.frontend.rows`).
 """
 
 from __future__ import annotations
@@ -14,83 +16,100 @@ from dataclasses import replace
 
 from weft.frontend.branches import choose
 from weft.frontend.context import Lowering
+from weft.frontend.rows import empty_list, flat_size, guard_row, item_kind, row_of, same_items, width, written_row
 from weft.ir.dtypes import NP_BOOL, PY_INT, DType, ScalarType
 from weft.ir.exprs import Index, const_index, op
 from weft.numpy_rules.arrays import copy_array, empty_array
-from weft.numpy_rules.elementwise import cast, initialise
-from weft.numpy_rules.indexing import index_view
+from weft.numpy_rules.elementwise import cast, initialise, store
+from weft.numpy_rules.indexing import index_view, narrow_axis
+from weft.numpy_rules.reshaping import flat_array, split_axis
+from weft.numpy_rules.scalars import as_index
 from weft.numpy_rules.type_conversions import python_cast
-from weft.numpy_rules.values import Array, Either, Growing, Operand, Scalar, Slice, Tuple
+from weft.numpy_rules.values import Array, Either, Growing, Operand, Scalar, Slice, Static, Tuple
 
 _ROOM = 8  # elements a new buffer has at least
 ZERO = const_index(0)
 
 
-def common_type(lists: Iterable[Operand]) -> ScalarType | None:
-    """The type of all items of some lists of different lengths; None where there is no such thing."""
-    found: set[ScalarType | None] = set()
+def common_kind(lists: Iterable[Operand]) -> Operand | None:
+    """An item like all those of some lists of different lengths; None where there is no such thing."""
+    found: list[Operand | None] = []
     lengths: set[int] = set()
     pending = list(lists)
     while pending:
         match pending.pop():
             case Tuple(items=items, is_list=True, slot=-1):  # not the caller's own, which is to stay that object
                 lengths.add(len(items))
-                found |= {item.type if isinstance(item, Scalar) else None for item in items}
-            case Growing(type=type_):
+                found += items
+            case Growing() as held:
                 lengths.add(-1)
-                found.add(type_)
+                found.append(held)
             case Either(items=items):
                 pending += items
             case _:
                 return None
-    return next(iter(found)) if len(found) == 1 and len(lengths) > 1 else None
+    kinds = {item_kind(item) for item in found}
+    return found[0] if len(kinds) == 1 and None not in kinds and len(lengths) > 1 else None
 
 
-def materialised(ctx: Lowering, items: tuple[Operand, ...], type_: ScalarType) -> Growing:
-    """Numbers of one type in a buffer of their own."""
-    count = const_index(len(items))
-    buffer = empty_array(ctx.build, (const_index(max(len(items), _ROOM)),), type_.dtype, name="list")
-    for position, item in enumerate(items):
-        assert isinstance(item, Scalar)
-        _add(ctx, buffer, const_index(position), item)
-    return Growing(buffer, count, type_)
+def materialised(ctx: Lowering, items: tuple[Operand, ...], like: Operand) -> Growing:
+    """Items of one kind in a buffer of their own."""
+    held = empty_list(like)
+    room = flat_size(ctx, row_of(items[0]).row) * len(items) if items else ZERO
+    buffer = empty_array(ctx.build, (room + _ROOM,), held.type.dtype, name="list")
+    held = replace(held, buffer=buffer)
+    for item in items:
+        guard_row(ctx, held, item)
+        held = _added(ctx, held, buffer, item)
+    return held
 
 
-def _write(ctx: Lowering, buffer: Array, position: Index, value: Scalar) -> None:
-    ctx.build.write(buffer.view.at((position,)), cast(value.expr, buffer.dtype))
-
-
-def _add(ctx: Lowering, buffer: Array, position: Index, value: Scalar) -> None:
-    """Write behind the last element: what Python would see of the list stays as it is."""
+def _added(ctx: Lowering, held: Growing, buffer: Array, item: Operand) -> Growing:
+    """Write behind the last item: what Python would see of the list stays as it is."""
     was_dirty = ctx.build.dirty
-    _write(ctx, buffer, position, value)
+    row, shared = written_row(ctx, held, buffer, item)
     ctx.build.dirty = was_dirty
+    return replace(held, buffer=buffer, count=held.count + 1, row=row, shared=held.shared or shared)
 
 
 def elements(held: Growing) -> Array:
-    """The elements that are in the list, as an array."""
-    return Array(replace(held.buffer.view, shape=(held.count,)), held.buffer.dtype)
+    """The items that are in the list, as an array whose first axis counts them."""
+    if held.form == "number":
+        return Array(replace(held.buffer.view, shape=(held.count,)), held.buffer.dtype)
+    line = replace(held.buffer.view, shape=(held.count * width(held),))
+    return Array(split_axis(line, 0, (held.count, *held.row)), held.buffer.dtype)
 
 
 def as_array(ctx: Lowering, held: Growing) -> Array:
-    """A new array of the elements, as NumPy makes it of a list: one of floats where it is empty."""
-    if held.buffer.dtype is not DType.FLOAT64:
+    """A new array of the items, as NumPy makes it of a list: one of floats where it is empty."""
+    if held.buffer.dtype is not DType.FLOAT64 or held.row:
         ctx.build.guard_nonnegative(held.count - 1, "an array of an empty list")
-    return copy_array(ctx.build, elements(held))
+    return copy_array(ctx.build, elements(held), order="C")
 
 
 def copied(ctx: Lowering, held: Growing) -> Growing:
-    """Another list of the same elements."""
-    return Growing(copy_array(ctx.build, elements(held)), held.count, held.type)
+    """Another list of the same items."""
+    line = Array(replace(held.buffer.view, shape=(held.count * width(held),)), held.buffer.dtype)
+    return replace(held, buffer=copy_array(ctx.build, line))
 
 
-def item_at(ctx: Lowering, held: Growing, position: Index) -> Scalar:
-    """The element at a position that is known to be inside."""
-    return _typed(ctx, held, elements(held).view.at((position,)).index[0])
+def item_at(ctx: Lowering, held: Growing, position: Index) -> Operand:
+    """The item at a position that is known to be inside."""
+    return _typed(ctx, held, position)
 
 
-def _typed(ctx: Lowering, held: Growing, position: Index) -> Scalar:
-    value = ctx.build.read(held.buffer.view, (position,), held.buffer.dtype)
+def _typed(ctx: Lowering, held: Growing, position: Index) -> Operand:
+    if held.form == "array":
+        raise ctx.build.error("E149", "an array of a list of any length is not taken out of it", "use np.array(list)")
+    if held.form == "tuple":
+        first = position * width(held)
+        places = range(held.row[0].constant or 0)
+        return Tuple(tuple(_number(ctx, held, first + const_index(place)) for place in places))
+    return _number(ctx, held, position)
+
+
+def _number(ctx: Lowering, held: Growing, place: Index) -> Scalar:
+    value = ctx.build.read(held.buffer.view, (place,), held.buffer.dtype)
     if held.type == PY_INT:
         return Scalar(ctx.build.let_index(op("cast", (value,), PY_INT), "x"))
     return Scalar(python_cast(value, held.type) if held.type.python else value)
@@ -98,11 +117,23 @@ def _typed(ctx: Lowering, held: Growing, position: Index) -> Scalar:
 
 def read_item(ctx: Lowering, held: Growing, key: Operand) -> Operand:
     """`held[key]`."""
-    view, scalar = index_view(ctx.build, elements(held), _checked(ctx, key))
-    if scalar:
-        return _typed(ctx, held, view.at(()).index[0])
-    part = copy_array(ctx.build, Array(view, held.buffer.dtype))
-    return Growing(part, part.shape[0], held.type)
+    if isinstance(_checked(ctx, key), Slice):
+        return _part(ctx, held, key)
+    view, _ = index_view(ctx.build, _positions(held), key)
+    return _typed(ctx, held, view.at(()).index[0])
+
+
+def _part(ctx: Lowering, held: Growing, key: Operand) -> Growing:
+    if held.form == "array":
+        raise ctx.build.error("E149", "a part of a list of arrays is not compiled", "use np.array(list)")
+    view, _ = index_view(ctx.build, elements(held), key)
+    part = copy_array(ctx.build, Array(view, held.buffer.dtype), order="C")
+    return replace(held, buffer=flat_array(ctx.build, part), count=part.shape[0])
+
+
+def _positions(held: Growing) -> Array:
+    """Something as long as the list, to find a position in."""
+    return Array(replace(held.buffer.view, shape=(held.count,)), held.buffer.dtype)
 
 
 def _checked(ctx: Lowering, key: Operand) -> Operand:
@@ -113,40 +144,111 @@ def _checked(ctx: Lowering, key: Operand) -> Operand:
 
 def write_item(ctx: Lowering, held: Growing, key: Operand, value: Operand) -> Growing:
     """`held[key] = value`."""
-    number = _fitting(ctx, held, value)
-    if isinstance(key, Slice):
-        raise ctx.build.error("E148", "this assignment to a slice of a list is not compiled", "use an array")
-    view, _ = index_view(ctx.build, elements(held), _checked(ctx, key))
-    _write(ctx, held.buffer, view.at(()).index[0], number)
+    _check_fitting(ctx, held, value)
+    if isinstance(key, Slice) or held.form == "array":
+        raise ctx.build.error("E148", "this assignment to an item of a list is not compiled", "use an array")
+    view, _ = index_view(ctx.build, _positions(held), _checked(ctx, key))
+    written_row(ctx, replace(held, count=view.at(()).index[0]), held.buffer, value)
     return held
 
 
-def _fitting(ctx: Lowering, held: Growing, value: Operand) -> Scalar:
-    if isinstance(value, Scalar) and value.type == held.type:
-        return value
-    raise ctx.build.error("E149", "a list of any length holds numbers of one type only", "fill an array instead")
+def _check_fitting(ctx: Lowering, held: Growing, value: Operand) -> None:
+    if not same_items(held, value):
+        raise ctx.build.error("E149", "a list of any length holds items of one kind only", "fill an array instead")
 
 
 def appended(ctx: Lowering, held: Growing, value: Operand) -> Growing:
-    """The list with one more element."""
-    number = _fitting(ctx, held, value)
+    """The list with one more item."""
+    _check_fitting(ctx, held, value)
+    guard_row(ctx, held, value)
     build, capacity = ctx.build, held.buffer.shape[0]
+    size = flat_size(ctx, row_of(value).row)
+    needed = (held.count + 1) * size
 
     def larger() -> Operand:
-        target = empty_array(build, (capacity + capacity + _ROOM,), held.buffer.dtype, name="list")
-        whole = Array(replace(target.view, shape=(capacity,)), target.dtype)
-        initialise(build, whole, held.buffer)
+        target = empty_array(build, (needed + needed + _ROOM,), held.buffer.dtype, name="list")
+        used = held.count * width(held)
+        initialise(build, _start(target, used), _start(held.buffer, used))
         return target
 
-    full = op("greater_equal", (held.count, capacity), NP_BOOL)
+    full = op("greater", (needed, capacity), NP_BOOL)
     buffer = choose(ctx, full, larger, lambda: held.buffer, name="list")
     assert isinstance(buffer, Array)
-    _add(ctx, buffer, held.count, number)
-    return Growing(buffer, held.count + 1, held.type)
+    return _added(ctx, held, buffer, value)
+
+
+def _start(line: Array, length: Index) -> Array:
+    return Array(replace(line.view, shape=(length,)), line.dtype)
+
+
+def extended(ctx: Lowering, held: Growing, items: Array) -> Growing:
+    """The list with the elements of an array of one axis behind its own."""
+    build, total = ctx.build, held.count + items.shape[0]
+
+    def larger() -> Operand:
+        target = empty_array(build, (total + total + _ROOM,), held.buffer.dtype, name="list")
+        initialise(build, _start(target, held.count), _start(held.buffer, held.count))
+        return target
+
+    items = copy_array(build, items)  # they may be the list's own
+    full = op("greater", (total, held.buffer.shape[0]), NP_BOOL)
+    buffer = choose(ctx, full, larger, lambda: held.buffer, name="list")
+    assert isinstance(buffer, Array)
+    was_dirty = build.dirty
+    rest = narrow_axis(_start(buffer, total).view, 0, held.count, items.shape[0], const_index(1))
+    store(build, Array(rest, buffer.dtype), items)
+    build.dirty = was_dirty
+    return replace(held, buffer=buffer, count=total)
+
+
+def in_front(ctx: Lowering, held: Growing, value: Operand) -> Growing:
+    """The list with one more item before all others."""
+    _check_fitting(ctx, held, value)
+    if held.form == "array":
+        raise ctx.build.error("E149", "a list of arrays is compiled with append only", "use an array")
+    build, size = ctx.build, width(held)
+    used = held.count * size
+    target = empty_array(build, (used + used + size + _ROOM,), held.buffer.dtype, name="list")
+    rest = narrow_axis(_start(target, used + size).view, 0, size, used, const_index(1))
+    initialise(build, Array(rest, target.dtype), _start(held.buffer, used))
+    _added(ctx, replace(held, count=ZERO), target, value)
+    return replace(held, buffer=target, count=held.count + 1)
+
+
+def backwards(ctx: Lowering, held: Growing) -> Growing:
+    """The items from the last to the first."""
+    return _part(ctx, held, Slice(Static(None), Static(None), Scalar(const_index(-1))))
+
+
+def repeated(ctx: Lowering, sequence: Tuple, times: Scalar) -> Growing | None:
+    """`[x] * n` for a number x and an int that is known at run time only."""
+    build, wanted = ctx.build, as_index(ctx.build, times)
+    match sequence:
+        case Tuple(items=(Scalar() as item,), is_list=True) if wanted is not None:
+            held, count = row_of(item), build.bounded(wanted)
+        case _:
+            return None
+    if not build.proves_nonnegative(count):
+        count = build.let_index(op("maximum", (count, ZERO), PY_INT), "n", low=0)
+    buffer = empty_array(build, (count,), held.type.dtype, name="list")
+    initialise(build, buffer, Scalar(cast(item.expr, buffer.dtype)))
+    return replace(held, buffer=buffer, count=count)
+
+
+def listed(ctx: Lowering, line: Array, type_: ScalarType) -> Growing:
+    """A list of the elements of an array of one axis, as numbers of a type."""
+    return Growing(copy_array(ctx.build, line, type_.dtype), line.shape[0], type_)
+
+
+def popped_first(ctx: Lowering, held: Growing) -> tuple[Growing, Operand]:
+    """The list without its first item, and that."""
+    ctx.build.guard_nonnegative(held.count - 1, "pop from empty list")
+    first = _typed(ctx, held, ZERO)
+    return _part(ctx, held, Slice(Scalar(const_index(1)), Static(None), Static(None))), first
 
 
 def popped(ctx: Lowering, held: Growing) -> tuple[Growing, Operand]:
-    """The list without its last element, and that."""
+    """The list without its last item, and that."""
     ctx.build.guard_nonnegative(held.count - 1, "pop from empty list")
     last = held.count - 1
-    return Growing(held.buffer, last, held.type), _typed(ctx, held, last)
+    return replace(held, count=last), _typed(ctx, held, last)

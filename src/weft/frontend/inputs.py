@@ -45,9 +45,10 @@ _PYTHON_SCALARS: dict[type, tuple[ArgKind, ScalarType]] = {
     float: (ArgKind.PY_FLOAT, PY_FLOAT),
     complex: (ArgKind.PY_COMPLEX, PY_COMPLEX),
 }
-_STATIC_TYPES = (
+_DISPATCHER: Any = type(cast("object", np.sum))
+_STATIC_TYPES: tuple[type, ...] = (
     str, bytes, type(None), type, FunctionType, BuiltinFunctionType, ModuleType, np.dtype, np.ufunc, Enum,
-    type(Ellipsis),
+    type(Ellipsis), _DISPATCHER,  # what most functions of NumPy are, by whatever name they are imported
 )  # fmt: skip
 _ARRAY_PROTOCOLS = ("__array__", "__array_interface__", "__array_struct__", "__dlpack__", "__array_ufunc__")
 TRUSTED_MODULES = ("numpy", "math", "cmath", "builtins", "operator", "scipy")

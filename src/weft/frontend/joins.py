@@ -38,6 +38,7 @@ from weft.numpy_rules.values import (
     Slice,
     Tuple,
 )
+from weft.support.abi import MAX_EXTENT
 from weft.support.records import record
 
 MAX_ALTERNATIVES = 4
@@ -103,10 +104,13 @@ class PassTuple:
 
 @record
 class PassGrowing:
-    """A list of any length: its buffer and how many elements are in it."""
+    """A list of any length: its buffer, how many items are in it and, for arrays, their shape.
+
+    `like` is one such list: its type, form and rank of an item, and whether items may have other names.
+    """
 
     buffer: PassArray
-    type: ScalarType
+    like: Growing
 
 
 @record
@@ -163,15 +167,23 @@ def _merge_plain(build: Builder, left: Template, operand: Operand) -> Template:
             ones = tuple(a and b for a, b in zip(generic.ones, other.ones, strict=True))
             sources = tuple(dict.fromkeys((*generic.sources, *other.sources)))
             return PassArray(generic.dtype, ones, sources, order, identity)
-    if isinstance(generic, PassGrowing) and isinstance(other, PassGrowing) and generic.type == other.type:
+    if isinstance(generic, PassGrowing) and isinstance(other, PassGrowing) and _same_items(generic, other):
         sources = tuple(dict.fromkeys((*generic.buffer.sources, *other.buffer.sources)))
-        return PassGrowing(replace(generic.buffer, sources=sources), generic.type)
+        like = replace(generic.like, shared=generic.like.shared or other.like.shared)
+        return PassGrowing(replace(generic.buffer, sources=sources), like)
     if isinstance(generic, PassScalar) and generic == other:
         return generic
     if isinstance(generic, PassTuple) and isinstance(operand, Tuple | Dict) and _same_places(generic, operand):
         items = zip(generic.items, operand.items, strict=True)
         return replace(generic, items=tuple(merge(build, a, b) for a, b in items))
     return PassChoice((_settled(build, left), _settled(build, Same(operand))))
+
+
+def _same_items(left: PassGrowing, right: PassGrowing) -> bool:
+    ours, theirs = (
+        (like.type, like.form, like.row if like.form == "tuple" else len(like.row)) for like in (left.like, right.like)
+    )
+    return ours == theirs
 
 
 def _same_kind(left: PassArray, right: PassArray) -> bool:
@@ -209,8 +221,8 @@ def _generic(build: Builder, operand: Operand) -> Template:
             return Same(operand)
         case Tuple(items=items, is_list=is_list, cls=cls):
             return PassTuple(tuple(Same(item) for item in items), is_list, cls=cls)
-        case Growing(buffer=buffer, type=type_):
-            return PassGrowing(replace(_pass_array(build, buffer), ones=(False,)), type_)
+        case Growing(buffer=buffer):
+            return PassGrowing(replace(_pass_array(build, buffer), ones=(False,)), operand)
         case Dict(keys=keys, items=items):
             return PassTuple(tuple(Same(item) for item in items), is_list=False, keys=keys)
         case Made() | Slice() | Range() | Iteration():
@@ -274,7 +286,7 @@ def same_form(left: Template, right: Template) -> bool:
     """Whether two templates pass the same things; what an array may be does not matter."""
     match left, right:
         case PassGrowing(), PassGrowing():
-            return left.type == right.type
+            return _same_items(left, right) and left.like.shared == right.like.shared
         case PassArray(), PassArray():
             ours, theirs = ((t.dtype, t.ones, t.order, t.identity) for t in (left, right))
             return ours == theirs
@@ -313,11 +325,13 @@ def targets(build: Builder, template: Template, name: str) -> tuple[Operand, lis
             array = Array(full_view(container), template.dtype)
             build.ledger.objects.append(array)
             return array, [container.name]
-        case PassGrowing(buffer=buffer, type=type_):
+        case PassGrowing(buffer=buffer, like=like):
             container = _ref(build, buffer, name)
             count = build.value(f"{name}_count", PY_INT, low=0)
-            held = Growing(Array(full_view(container), buffer.dtype), index(count), type_)
-            return held, [container.name, count]
+            extents = [build.value(f"{name}_row", PY_INT, low=0, high=MAX_EXTENT) for _ in _open_row(like)]
+            row = tuple(map(index, extents)) if extents else like.row
+            held = replace(like, buffer=Array(full_view(container), buffer.dtype), count=index(count), row=row)
+            return held, [container.name, count, *extents]
         case PassTuple(items=items):
             parts = [targets(build, item, f"{name}{number}") for number, item in enumerate(items)]
             return template.operand(tuple(part[0] for part in parts)), [t for part in parts for t in part[1]]
@@ -325,6 +339,11 @@ def targets(build: Builder, template: Template, name: str) -> tuple[Operand, lis
             tag = build.value(f"{name}_is", PY_INT, low=0, high=len(items) - 1)
             parts = [targets(build, item, name) for item in items]
             return Either(tag, tuple(part[0] for part in parts)), [tag, *(t for part in parts for t in part[1])]
+
+
+def _open_row(held: Growing) -> tuple[Index, ...]:
+    """The extents of an item that are known at run time only."""
+    return held.row if held.form == "array" else ()
 
 
 def _ref(build: Builder, template: PassArray, name: str) -> Container:
@@ -355,10 +374,10 @@ def passed(build: Builder, template: Template, operand: Operand) -> list[Expr | 
             return [operand.expr]
         case PassArray():
             return [operand.view if isinstance(operand, Array) else _no_array(template)]
-        case PassGrowing(buffer=buffer):
+        case PassGrowing(buffer=buffer, like=like):
             if not isinstance(operand, Growing):
-                return [_no_array(buffer), const_index(0)]
-            return [operand.buffer.view, operand.count]
+                return [_no_array(buffer), const_index(0), *(const_index(0) for _ in _open_row(like))]
+            return [operand.buffer.view, operand.count, *_open_row(operand)]
         case PassTuple(items=items):
             parts = operand.items if isinstance(operand, Tuple | Dict) else (Never(),) * len(items)
             return [x for item, part in zip(items, parts, strict=True) for x in passed(build, item, part)]

@@ -15,7 +15,7 @@ from weft.frontend.branches import emit_branch, too_many_types
 from weft.frontend.comprehensions import TEMPORARY
 from weft.frontend.context import LoopFrame, Lowering
 from weft.frontend.expressions import condition, lower_expression
-from weft.frontend.growing import common_type, materialised
+from weft.frontend.growing import common_kind, materialised
 from weft.frontend.heap import by_value, counted, is_object, mentions, number_of, rebound, references
 from weft.frontend.iteration import element, length, remaining
 from weft.frontend.joins import (
@@ -331,6 +331,7 @@ def lower_carried(
         ctx.loops.append(frame)
         rests = list(activation.rests)
         with build.region() as scope:
+            scope.turns = not kind.once and not kind.is_call
             activation.depth = len(build.scopes)
             activation.env.update(rebound(ctx, heads))
             at_head = dict(activation.env)
@@ -373,11 +374,11 @@ def _passed_by_value(ctx: Lowering, frame: LoopFrame, before: dict[str, Operand]
 
 
 def _growing_lists(ctx: Lowering, frame: LoopFrame, init: dict[str, Operand]) -> bool:
-    """Lists of numbers that have other lengths at the end of an iteration grow in a buffer: lower it again."""
+    """Lists that have other lengths at the end of an iteration grow in a buffer, if their items are alike: again."""
     changed = False
     for name in list(frame.carried):
         operands = [init[name], *(env[name] for env in frame.exits if not isinstance(env[name], Never))]
-        kind = common_type(operands)
+        kind = common_kind(operands)
         first = init[name]
         if kind is None or not isinstance(first, Tuple):
             continue

@@ -18,6 +18,7 @@ from weft.frontend.callees import Callee, activate, refuse_kind
 from weft.frontend.context import Lowering
 from weft.frontend.inputs import Inputs, Namespace, NeedWriteback, UnsupportedArgument
 from weft.frontend.prune import prune
+from weft.frontend.rows import WrittenLater, check_held
 from weft.frontend.source import FunctionSource
 from weft.frontend.statements import lower_block
 from weft.ir.nodes import Program, Region, Return
@@ -54,13 +55,16 @@ def lower_program(
     """
     static: frozenset[Slot] = frozenset()
     assigned: tuple[str, ...] = ()
+    refused: frozenset[Span | None] = frozenset()
     for _ in range(_MAX_RESTARTS):
         build = Builder()
         inputs = Inputs(build, function, static, assigned, any_strides=any_strides)
         try:
-            return _lower(build, inputs, source, arguments, lenient=lenient)
+            return _lower(build, inputs, source, arguments, lenient=lenient, refused=refused)
         except NeedStatic as need:
             static, assigned = static | {inputs.slots[need.slot]}, ()
+        except WrittenLater as written:
+            refused = refused | written.places
         except NeedWriteback as need:
             assigned = (*assigned, need.key)
         except UnsupportedArgument as problem:
@@ -95,10 +99,17 @@ def _signature_span(source: FunctionSource) -> Span:
 
 
 def _lower(
-    build: Builder, inputs: Inputs, source: FunctionSource, arguments: Sequence[Any], *, lenient: bool
+    build: Builder,
+    inputs: Inputs,
+    source: FunctionSource,
+    arguments: Sequence[Any],
+    *,
+    lenient: bool,
+    refused: frozenset[Span | None],
 ) -> Lowered:
     function = inputs.function
     ctx = Lowering(build, inputs, lenient=lenient)
+    ctx.refused_lists = refused
     names = Namespace(function, -1, {})
     env: dict[str, Operand] = {}
     for number, (name, argument) in enumerate(zip(_parameters(function), arguments, strict=True)):
@@ -110,6 +121,7 @@ def _lower(
     _enter_attributes(ctx)
     if lower_block(ctx, activation.tree.body, ()):
         build.emit(Return(ctx.bundle(Static(None)), ctx.writebacks()))
+    check_held(build)
     writebacks = tuple(_writeback(key) for key in inputs.assigned)
     program = Program(
         name=function.__name__ if function.__name__.isidentifier() else "lambda_",

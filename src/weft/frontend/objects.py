@@ -12,12 +12,22 @@ from typing import Any
 
 from weft.frontend.branches import split
 from weft.frontend.context import Lowering
-from weft.frontend.growing import appended, copied, popped, write_item
+from weft.frontend.growing import (
+    appended,
+    backwards,
+    copied,
+    elements,
+    extended,
+    in_front,
+    popped,
+    popped_first,
+    write_item,
+)
 from weft.frontend.heap import change, contents, kept
 from weft.frontend.inputs import static_operand
 from weft.frontend.iteration import element, length
 from weft.frontend.known import is_constant_int, static_int, string_method
-from weft.ir.dtypes import NP_BOOL, PY_INT
+from weft.ir.dtypes import NP_BOOL, PY_INT, ScalarType
 from weft.ir.exprs import Const, Expr, Index, const_index, op
 from weft.numpy_rules.scalars import as_index
 from weft.numpy_rules.values import (
@@ -369,13 +379,29 @@ def _append(ctx: Lowering, old: Operand, args: list[Operand]) -> _Change:
 def _extend(ctx: Lowering, old: Operand, args: list[Operand]) -> _Change:
     (value,) = args
     if isinstance(old, Growing):
+        line = _line_of(contents(ctx, value), old)
+        if line is not None:
+            return extended(ctx, old, line), _NONE
         for item in _kept_items(ctx, value):
             old = appended(ctx, old, item)
         return old, _NONE
     return Tuple((*_of_list(ctx, old), *_kept_items(ctx, value)), is_list=True), _NONE
 
 
+def _line_of(added: Operand, held: Growing) -> Array | None:
+    """The elements of an array or list that are numbers of the type of a list."""
+    match added:
+        case Array() if added.rank == 1 and held.form == "number" and held.type == ScalarType(added.dtype):
+            return added
+        case Growing() if added.form == held.form == "number" and added.type == held.type:
+            return elements(added)
+        case _:
+            return None
+
+
 def _insert(ctx: Lowering, old: Operand, args: list[Operand]) -> _Change:
+    if isinstance(old, Growing) and is_constant_int(args[0]) and static_int(ctx, args[0]) == 0:
+        return in_front(ctx, old, args[1]), _NONE
     items, (position, value) = list(_of_list(ctx, old)), args
     place = static_int(ctx, position)
     if place is None:
@@ -387,6 +413,8 @@ def _insert(ctx: Lowering, old: Operand, args: list[Operand]) -> _Change:
 def _pop(ctx: Lowering, old: Operand, args: list[Operand]) -> _Change:
     if isinstance(old, Growing) and not args:
         return popped(ctx, old)
+    if isinstance(old, Growing) and is_constant_int(args[0]) and static_int(ctx, args[0]) == 0:
+        return popped_first(ctx, old)
     items = list(_of_list(ctx, old))
     position = static_int(ctx, args[0]) if args else -1
     if position is None or not -len(items) <= position < len(items):
@@ -401,6 +429,8 @@ def _clear(ctx: Lowering, old: Operand, args: list[Operand]) -> _Change:
 
 
 def _reverse(ctx: Lowering, old: Operand, args: list[Operand]) -> _Change:
+    if isinstance(old, Growing):
+        return backwards(ctx, old), _NONE
     return Tuple(_of_list(ctx, old)[::-1], is_list=True), _NONE
 
 

@@ -13,12 +13,13 @@ from typing import Any
 from weft.frontend.branches import choose, split
 from weft.frontend.context import LoopFrame, Lowering
 from weft.frontend.expressions import binary, condition
-from weft.frontend.growing import copied
+from weft.frontend.growing import copied, listed
 from weft.frontend.heap import contents
 from weft.frontend.inputs import static_operand
 from weft.frontend.iteration import element, length
+from weft.frontend.keys import plain_key
 from weft.frontend.objects import constant_key, fixed_items
-from weft.ir.dtypes import PY_BOOL, PY_FLOAT
+from weft.ir.dtypes import PY_BOOL, PY_FLOAT, PY_INT, ScalarType
 from weft.ir.exprs import Index, const, const_index, index
 from weft.ir.nodes import Carry, Loop, Region
 from weft.numpy_rules.python_functions import class_of
@@ -82,7 +83,15 @@ def _sequence(ctx: Lowering, operand: Operand, *, is_list: bool) -> Operand | No
             raise ctx.build.error("E271", "a tuple of a list of any length is not compiled", "use the list")
         return copied(ctx, held)
     items = fixed_items(ctx, operand)
-    return None if items is None else Tuple(items, is_list)
+    if items is not None:
+        return Tuple(items, is_list)
+    if is_list and isinstance(operand, Array) and operand.rank == 1:
+        return listed(ctx, operand, ScalarType(operand.dtype))
+    if is_list and isinstance(operand, Range):
+        line = plain_key(ctx, operand)
+        assert isinstance(line, Array)
+        return listed(ctx, line, PY_INT)
+    return None
 
 
 def _not_iterable(ctx: Lowering) -> Operand:

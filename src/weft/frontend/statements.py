@@ -21,11 +21,12 @@ from weft.frontend.expressions import (
     lower_expression,
     subscript,
 )
-from weft.frontend.heap import contents, kept, rebound, reconcile, resolved, share_only_repeated
+from weft.frontend.heap import contents, kept, rebound, reconcile, share_only_repeated
 from weft.frontend.inputs import UnsupportedArgument, static_operand
 from weft.frontend.iteration import element
 from weft.frontend.joins import Template
 from weft.frontend.keys import plain_key, split_key
+from weft.frontend.leaving import refuse_copies_of_views
 from weft.frontend.liveness import Names
 from weft.frontend.objects import augment_object, change_item, delete_item
 from weft.frontend.stores import augment_selected, store_item, store_value
@@ -45,7 +46,6 @@ from weft.numpy_rules.values import (
     Either,
     Flat,
     Growing,
-    Made,
     Never,
     Operand,
     Ref,
@@ -94,7 +94,7 @@ def _lower_or_leave(ctx: Lowering, stmt: ast.stmt, path: Path) -> bool:
         restore_state(ctx, state)
         for activation in ctx.activations:  # what Python would be given in place of a view, it might write
             for operand in activation.env.values():
-                _refuse_copies_of_views(ctx, resolved(ctx, operand))
+                refuse_copies_of_views(ctx, operand)
         reason = f"{NOT_COMPILED}{problem.message}"
     with ctx.statement(stmt, path):
         ctx.build.leave(reason)
@@ -262,24 +262,10 @@ def _return(ctx: Lowering, stmt: ast.Return) -> bool:
     if len(ctx.activations) > 1:
         leave_call(ctx, operand)
         return False
-    _refuse_copies_of_views(ctx, resolved(ctx, operand))
+    refuse_copies_of_views(ctx, operand, returned=True)
     value, *writebacks = share_only_repeated((ctx.bundle(operand), *ctx.writebacks()))
     ctx.build.emit(Return(value, tuple(writebacks), ctx.build.span))
     return False
-
-
-def _refuse_copies_of_views(ctx: Lowering, operand: Operand) -> None:
-    """A result that NumPy has as a view must not come back as a copy, nor a read-only one as one to write."""
-    match operand:
-        case Array(view=view) if not ctx.build.ledger.snapshots.keys().isdisjoint(ctx.build.reaches(view.container)):
-            raise ctx.build.error("E138", "the real or imaginary part is a view, which cannot be returned", "copy it")
-        case Array(readonly=True):
-            raise ctx.build.error("E138", "a read-only view cannot be returned", "return a copy of it")
-        case Tuple(items=items) | Dict(items=items) | Made(items=items) | Either(items=items):
-            for item in items:
-                _refuse_copies_of_views(ctx, resolved(ctx, item))
-        case _:
-            pass
 
 
 # ---- assignment -----------------------------------------------------------------------------------------------------
@@ -400,6 +386,10 @@ def _augment_item(ctx: Lowering, name: str, base: Operand, key: Operand, value: 
         old = subscript(ctx, base, key)
         change_item(ctx, base, key, kept(ctx, _in_place(ctx, name, old, lower_expression(ctx, value))))
         return
+    if isinstance(base, Dict) or (isinstance(base, Tuple) and base.is_list):  # the caller's own, which stays as it is
+        old = subscript(ctx, base, key)
+        if isinstance(old, Array) and _in_place(ctx, name, old, lower_expression(ctx, value)) in (old, Never()):
+            return
     if isinstance(base, Array):
         split_key(ctx, key, lambda k: _augment_array(ctx, name, base, k, value))
         return

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from weft.ir.dtypes import NP_BOOL, DType, ScalarType, dtype_of
+from weft.ir.dtypes import NP_BOOL, PY_INT, DType, ScalarType, dtype_of
 from weft.ir.exprs import Const, Expr, Index, Value, const, const_index, index, op, python_const
 from weft.ir.nodes import Elementwise, Memlet, Tasklet, View
 from weft.numpy_rules.arguments import PythonRaises
@@ -32,7 +32,7 @@ from weft.numpy_rules.elementwise import (
 from weft.numpy_rules.indexing import drop_axis
 from weft.numpy_rules.memory_order import copied_order
 from weft.numpy_rules.scalars import int_expr, python_binary
-from weft.numpy_rules.values import Array, Never, Operand, Scalar, Static, Tuple
+from weft.numpy_rules.values import Array, Never, Operand, Range, Scalar, Static, Tuple
 
 Body = Callable[[Sequence[Index], Sequence[Expr]], Expr]
 """What stands at a point, from its coordinates and the elements of the inputs there."""
@@ -64,8 +64,21 @@ def as_data(build: Builder, operand: Operand) -> Array | Scalar:
             return operand
         case Tuple():
             return from_nested(build, operand)
+        case Range(start=start, stop=stop, step=step) if step.constant is not None:
+            return _numbers_of(build, start, stop, step.constant)
         case _:
             raise build.error("E210", "this kind of operand is not compiled here", "pass arrays or numbers")
+
+
+def _numbers_of(build: Builder, start: Index, stop: Index, step: int) -> Array:
+    """`np.array(range(start, stop, step))`."""
+    span = stop - start if step > 0 else start - stop
+    steps = op("floor_divide", (span + (abs(step) - 1), const_index(abs(step))), PY_INT)
+    length = build.let_index(op("maximum", (steps, const_index(0)), PY_INT), "n", low=0)
+    build.guard_nonnegative(length - 1, "an array of an empty range")
+    line = Array(build.alloc((length,), DType.INT64, "range"), DType.INT64)
+    generate(build, line.view, lambda point, _: cast(start + point[0] * step, DType.INT64))
+    return line
 
 
 def as_array(build: Builder, operand: Operand) -> Array:

@@ -1,4 +1,4 @@
-"""Diagonals of matrices: diagonal, diag, trace.
+"""Diagonals of matrices: diagonal, diag, trace, diag_indices.
 
 in:   an array of at least two axes (diag also takes a vector)
 out:  a view of the diagonal, or a new matrix with the vector on it
@@ -8,16 +8,16 @@ out:  a view of the diagonal, or a new matrix with the vector on it
 
 from __future__ import annotations
 
-from weft.ir.dtypes import PY_INT
+from weft.ir.dtypes import PY_INT, DType
 from weft.ir.exprs import Index, const_index, op
 from weft.ir.nodes import Axis, View
-from weft.numpy_rules.arguments import Given, PythonRaises, integer_of, static_axis
-from weft.numpy_rules.arrays import as_array, empty_array
+from weft.numpy_rules.arguments import Given, PythonRaises, extent_of, integer_of, static_axis, static_int
+from weft.numpy_rules.arrays import as_array, empty_array, generate
 from weft.numpy_rules.builder import Builder
-from weft.numpy_rules.elementwise import initialise
+from weft.numpy_rules.elementwise import cast, initialise
 from weft.numpy_rules.reductions import reduce_with
 from weft.numpy_rules.registry import numpy_rule
-from weft.numpy_rules.values import Array, Operand, Scalar
+from weft.numpy_rules.values import Array, Operand, Scalar, Tuple
 
 ZERO = const_index(0)
 
@@ -119,3 +119,23 @@ def lower_trace(
     array = as_array(build, a)
     line = Array(_diagonal(build, array, offset, axis1, axis2), array.dtype)
     return reduce_with(build, "add", line, -1, dtype)
+
+
+@numpy_rule("numpy.diag_indices", samples=("diag_indices(3)", "diag_indices(2, 3)", "diag_indices(0)"))
+def lower_diag_indices(build: Builder, n: Operand, ndim: Operand | int = 2) -> Operand:
+    """One array 0, 1, 2, ..., as often as there are axes."""
+    size = extent_of(build, n, "n")
+    line = Array(build.alloc((size,), DType.INT64, "at"), DType.INT64)
+    generate(build, line.view, lambda point, _: cast(point[0], DType.INT64))
+    return Tuple((line,) * static_int(build, ndim, "ndim"))
+
+
+@numpy_rule("numpy.diag_indices_from", samples=("diag_indices_from(f8[3, 3])", "diag_indices_from(f8[2, 2, 2])"))
+def lower_diag_indices_from(build: Builder, arr: Operand) -> Operand:
+    """The same for an array whose axes have one length."""
+    array = as_array(build, arr)
+    if array.rank < 2:
+        raise PythonRaises("input array must be at least 2-d")
+    for extent in array.shape[1:]:
+        build.guard_equal(extent, array.shape[0], "All dimensions of input must be of equal length")
+    return lower_diag_indices(build, Scalar(array.shape[0]), array.rank)

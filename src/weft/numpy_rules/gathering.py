@@ -303,12 +303,12 @@ def may_share(build: Builder, left: View, right: View) -> bool:
     names = build.reaches(left.container), build.reaches(right.container)
     if not set(names[0]).isdisjoint(names[1]):
         return True
-    if any(_is_new(build, name) for part in names for name in part):
+    if any(is_new(build, name) for part in names for name in part):
         return False
     return any(build.container(name).storage is Storage.REF for part in names for name in part)
 
 
-def _is_new(build: Builder, name: str) -> bool:
+def is_new(build: Builder, name: str) -> bool:
     """Whether an array was made in this very statement: no other name can reach it yet."""
     for scope in reversed(build.scopes):
         for node in reversed(scope.nodes):

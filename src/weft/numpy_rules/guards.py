@@ -35,6 +35,7 @@ class Scope:
     conditions: set[Expr] = field(default_factory=set[Expr])
     nonnegative: list[Index] = field(default_factory=list[Index])
     bounded: set[Value] = field(default_factory=set[Value])
+    turns: bool = False  # whether it is the body of a loop
 
 
 Writes: TypeAlias = tuple[tuple[str, int], ...]  # how often containers had been written
@@ -70,6 +71,15 @@ class Known(Generic[T]):
     writes: Writes
 
 
+@record
+class Held:
+    """An array that a list holds a copy of, and how often it may have been written: None for not at all."""
+
+    container: str
+    writes: int | None
+    span: Span | None
+
+
 @record(frozen=False)
 class Ledger:
     """Everything that outlives a region. It only grows: what a trial lowering leaves behind is pruned at the end."""
@@ -92,6 +102,7 @@ class Ledger:
     found: dict[str, Known[Array]] = field(default_factory=dict[str, "Known[Array]"])  # positions of what is true
     places: dict[str, Known[tuple[Array, ...]]] = field(default_factory=dict[str, "Known[tuple[Array, ...]]"])
     writes: dict[str, int] = field(default_factory=dict[str, int])  # how often the code so far writes a container
+    held: list[Held] = field(default_factory=list["Held"])  # arrays that stand in lists as copies
 
 
 class Guards:

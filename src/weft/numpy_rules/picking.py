@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from weft.ir.dtypes import NP_BOOL, PY_INT, DType, ScalarType
 from weft.ir.exprs import Expr, Index, const, const_index, op
-from weft.numpy_rules.arguments import Given, PythonRaises, is_none, static_axis, static_value
+from weft.numpy_rules.arguments import Given, PythonRaises, is_none, shape_of, static_axis, static_value
 from weft.numpy_rules.arrays import (
     as_array,
     as_data,
@@ -32,6 +32,7 @@ from weft.numpy_rules.indexing import drop_axis, insert_axis, narrow_axis
 from weft.numpy_rules.masks import count_true, elements_at, elements_where, mask_of, positions_of
 from weft.numpy_rules.registry import numpy_rule
 from weft.numpy_rules.reshaping import flat_array, product, reshape_view
+from weft.numpy_rules.scalars import as_index
 from weft.numpy_rules.selections import Pick, Selection, guard_positions, positions_from
 from weft.numpy_rules.typed_calls import call_numpy
 from weft.numpy_rules.values import Array, Operand, Scalar, Tuple
@@ -373,3 +374,24 @@ def lower_select(build: Builder, condlist: Operand, choicelist: Operand, default
     target = empty_array(build, shape, dtype, name="choice")
     generate(build, target.view, body, [(broadcast_to(build, x.view, shape), x.dtype) for x in arrays])
     return target
+
+
+# ---- positions ------------------------------------------------------------------------------------------------------
+
+
+@numpy_rule("numpy.unravel_index", samples=("unravel_index(v(7), (4, 5))", "unravel_index(0, 3)"))
+def lower_unravel_index(build: Builder, indices: Operand, shape: Operand) -> Operand:
+    """The coordinates of one position counted in C order; of several NumPy makes views of one array."""
+    position = as_index(build, indices) if isinstance(indices, Scalar) else None
+    if position is None:
+        raise build.error("E226", "unravel_index is compiled for one position only", "use // and %")
+    extents = shape_of(build, shape)
+    rest = build.bounded(position)
+    build.guard_nonnegative(rest, "index is out of bounds")
+    build.guard_nonnegative(build.bounded(product(extents)) - 1 - rest, "index is out of bounds")
+    found: list[Operand] = []
+    for extent in reversed(extents):
+        within = build.let_index(op("remainder", (rest, extent), PY_INT), "k", low=0)
+        rest = build.let_index(op("floor_divide", (rest, extent), PY_INT), "k", low=0)
+        found.append(Scalar(cast(within, DType.INT64)))
+    return Tuple(tuple(reversed(found)))

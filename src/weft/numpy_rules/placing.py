@@ -1,4 +1,4 @@
-"""Writing by position: put, putmask, place, put_along_axis, and `at` of ufuncs.
+"""Writing by position: put, putmask, place, put_along_axis, fill_diagonal, and `at` of ufuncs.
 
 in:   an array to write to; positions, masks and values known at run time
 out:  None; the array is changed
@@ -28,8 +28,18 @@ from weft.numpy_rules.arrays import (
     steady,
 )
 from weft.numpy_rules.builder import Builder
-from weft.numpy_rules.elementwise import apply_ufunc, cast, coordinates, may_warn, operation, resolve, store_where
-from weft.numpy_rules.gathering import scatter, write_selected
+from weft.numpy_rules.diagonals import diagonal_view
+from weft.numpy_rules.elementwise import (
+    apply_ufunc,
+    cast,
+    coordinates,
+    may_warn,
+    operation,
+    resolve,
+    store,
+    store_where,
+)
+from weft.numpy_rules.gathering import may_share, scatter, write_selected
 from weft.numpy_rules.masks import count_true, mask_of
 from weft.numpy_rules.picking import along_axis, fitted_positions
 from weft.numpy_rules.registry import numpy_rule
@@ -145,6 +155,22 @@ def lower_put_along_axis(
         raise build.error("E226", "put_along_axis on a flattened view is not compiled", "give the axis")
     selection = along_axis(build, target, as_array(build, indices), axis)
     write_selected(build, selection, values_for(build, values, target.dtype, safe=False))
+    return Static(None)
+
+
+@numpy_rule("numpy.fill_diagonal")
+def lower_fill_diagonal(build: Builder, a: Operand, val: Operand) -> Operand:
+    """Write a number, or values repeated as it takes, on the diagonal of a matrix."""
+    target = _target(a, "fill_diagonal")
+    if target.rank < 2:
+        raise PythonRaises("array must be at least 2-d")
+    if target.rank > 2:
+        raise build.error("E226", "fill_diagonal is compiled for matrices only", "write a loop over the diagonal")
+    line = target.viewed(diagonal_view(build, target.view, ZERO, 0, 1))
+    values = values_for(build, val, target.dtype, safe=False)
+    if isinstance(values, Array) and may_share(build, values.view, line.view):
+        raise build.error("E280", "fill_diagonal with elements of the same array is not compiled", "copy them first")
+    store(build, line, repeated(build, values, line.shape))
     return Static(None)
 
 

@@ -61,6 +61,7 @@ _FAMILIES = (
     "type_conversions",
     "typed_functions",
     "ufuncs",
+    "windows",
 )
 
 

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from weft.analysis.ranges import fits_int64
-from weft.ir.dtypes import PY_INT
+from weft.ir.dtypes import NP_BOOL, PY_INT
 from weft.ir.exprs import Index, const_index, op, polynomial_of
 from weft.ir.nodes import Axis, Container, Layout, Storage, View, full_view
 from weft.numpy_rules.arguments import PythonRaises
@@ -106,20 +106,39 @@ def reshape_view(build: Builder, view: View, shape: Shape) -> View | None:
 
 
 def _match(build: Builder, view: View, shape: Shape) -> View | None:
-    """Equal axes at both ends stay; those between are dropped, made, split or merged."""
-    old = view.shape
-    shorter = min(len(old), len(shape))
-    lead = next((k for k in range(shorter) if old[k] is not shape[k]), shorter)
-    trail = next((k for k in range(shorter - lead) if old[-1 - k] is not shape[-1 - k]), shorter - lead)
-    stop = len(old) - trail
-    middle = shape[lead : len(shape) - trail]
-    if lead == stop and not middle:
-        return view
-    if stop - lead == 1:
-        return _split(view, lead, middle)
-    if lead == stop or not middle:  # the sizes agree, so these axes are 1 long, or there are no elements at all
-        return _exchange(view, lead, stop, middle)
-    return _merge(build, view, lead, stop, middle)
+    """Runs of axes with as many elements on both sides, one after the other: dropped, made, split or merged."""
+    for lead, stop, middle in reversed(runs_of_axes(view.shape, shape)):
+        if view.shape[lead:stop] == middle:
+            continue
+        if stop - lead == 1:
+            view = split_axis(view, lead, middle)
+        elif lead == stop or not middle:  # the sizes agree, so these axes are 1 long, or there are no elements at all
+            view = _exchange(view, lead, stop, middle)
+        else:
+            merged = _merge(build, view, lead, stop, middle)
+            if merged is None:
+                return None
+            view = merged
+    return view
+
+
+def runs_of_axes(old: Shape, new: Shape) -> list[tuple[int, int, Shape]]:
+    """Old axes `lead` up to `stop` and the new ones in their place: the shortest runs whose products are seen equal."""
+    runs: list[tuple[int, int, Shape]] = []
+    lead = first = 0
+    while lead < len(old) or first < len(new):
+        stop, last = _shortest_run(old, new, lead, first)
+        runs.append((lead, stop, new[first:last]))
+        lead, first = stop, last
+    return runs
+
+
+def _shortest_run(old: Shape, new: Shape, lead: int, first: int) -> tuple[int, int]:
+    pairs = [(p, q) for p in range(lead + 1, len(old) + 1) for q in range(first + 1, len(new) + 1)]
+    for stop, last in sorted(pairs, key=sum):
+        if product(old[lead:stop]) is product(new[first:last]):
+            return stop, last
+    return len(old), len(new)
 
 
 def _exchange(view: View, lead: int, stop: int, middle: Shape) -> View:
@@ -131,7 +150,7 @@ def _exchange(view: View, lead: int, stop: int, middle: Shape) -> View:
     return view
 
 
-def _split(view: View, axis: int, extents: Shape) -> View:
+def split_axis(view: View, axis: int, extents: Shape) -> View:
     """One axis as several: its coordinate is the C-order position in them."""
     weights = [product(extents[number + 1 :]) for number in range(len(extents))]
     grown = len(extents) - 1
@@ -173,7 +192,7 @@ def _merge(build: Builder, view: View, lead: int, stop: int, middle: Shape) -> V
         extents = (product(view.shape[lead:stop]),)
     axes = (*map(moved, view.axes[:first]), *fresh, *map(moved, view.axes[last + 1 :]))
     joined = View(alias.name, (*view.shape[:lead], *extents, *view.shape[stop:]), axes)
-    return _split(joined, lead, middle) if partial and len(middle) > 1 else joined
+    return split_axis(joined, lead, middle) if partial and len(middle) > 1 else joined
 
 
 def _run_of_dimensions(view: View, container: Container, lead: int, stop: int) -> tuple[int, int] | None:
@@ -226,6 +245,51 @@ def is_contiguous(build: Builder, view: View) -> bool:
     steps = all(view.axes[d].terms == ((axis, ONE),) for d, axis in pairs)
     whole = all(view.axes[d].offset is ZERO and view.shape[axis] is container.shape[d] for d, axis in pairs[1:])
     return steps and whole
+
+
+def guard_copied(build: Builder, view: View, shape: Shape) -> bool:
+    """Whether a reshape copies, under guards: axes of some length that lie apart in memory become one.
+
+    That is so where there are fewer new axes than parts that lie apart, or where two of those are seen to become one.
+    """
+    container = build.container(view.container)
+    if not is_dense(container):
+        return False
+    axes = [axis for axis in range(view.rank) if view.shape[axis] is not ONE]
+    extents = tuple(view.shape[axis] for axis in axes)
+    steps = [element_step(view, container, axis) for axis in axes]
+    gaps = [outer - extent * inner for outer, extent, inner in zip(steps[:-1], extents[1:], steps[1:], strict=True)]
+    apart = [axis for axis, gap in enumerate(gaps) if gap is not ZERO]
+    target = tuple(extent for extent in shape if extent is not ONE)
+    if len(target) <= len(apart):
+        guard_apart(build, view, [gaps[axis] for axis in apart])
+        return True
+    for lead, stop, middle in runs_of_axes(extents, target):
+        joined = [axis for axis in apart if lead <= axis < stop - 1]
+        if joined and len(middle) == 1:  # of several new axes, some might be old ones when the program runs
+            guard_apart(build, view, [gaps[joined[0]]])
+            return True
+    return False
+
+
+def guard_apart(build: Builder, view: View, gaps: Sequence[Index]) -> None:
+    """Assume that these are not 0, and that no axis is so short that its step does not count."""
+    for extent in view.shape:
+        if extent is not ONE:
+            build.guard_nonnegative(extent - 2, "reshape of an axis of length 0 or 1")
+    for gap in gaps:
+        if gap.constant is None:
+            build.guard(op("not_equal", (gap, ZERO), NP_BOOL), "this reshape is a view")
+
+
+def element_step(view: View, container: Container, axis: int) -> Index:
+    """How many elements of a dense container lie between neighbours along an axis of the view."""
+    step = ZERO
+    for dimension, place in enumerate(view.axes):
+        for number, factor in place.terms:
+            if number == axis:
+                step = step + factor * product(container.shape[dimension + 1 :])
+    return step
 
 
 def flat_array(build: Builder, array: Array) -> Array:

@@ -20,16 +20,19 @@ from weft.numpy_rules.arguments import (
     shape_of,
     static_axes,
     static_axis,
+    static_int,
     static_order,
 )
 from weft.numpy_rules.arrays import as_array, copy_array
 from weft.numpy_rules.builder import Builder
 from weft.numpy_rules.elementwise import broadcast_to, permute
 from weft.numpy_rules.indexing import drop_axis, insert_axis, narrow_axis
-from weft.numpy_rules.memory_order import copied_order
 from weft.numpy_rules.registry import numpy_rule
 from weft.numpy_rules.reshaping import (
+    element_step,
     flat_array,
+    guard_apart,
+    guard_copied,
     guard_same_size,
     is_contiguous,
     is_dense,
@@ -80,7 +83,7 @@ def _reshape(build: Builder, a: Operand, shape: Operand, order: Operand | str) -
     view = reshape_view(build, array.view, extents)
     if view is not None:
         return array.viewed(view)
-    if len(extents) == 1 and (_is_permuted(build, array.view) or _has_gaps(build, array.view)):
+    if guard_copied(build, array.view, extents):
         return reshaped(build, copy_array(build, array, order="C"), extents)
     raise build.error(
         "E281", "whether this reshape is a view or a copy is known only at run time", "reshape a .copy() of the array"
@@ -92,44 +95,17 @@ def _extent_or_unknown(build: Builder, item: Operand) -> Index | None:
     return None if value.constant == -1 else extent_of(build, item)
 
 
-def _is_permuted(build: Builder, view: View) -> bool:
-    """Whether flattening surely copies: whole axes of a dense container in another order, none of them 1 long."""
+def _guard_gaps(build: Builder, view: View) -> bool:
+    """Whether the view is surely not contiguous, under guards: a step along an axis is not what follows it."""
     container = build.container(view.container)
-    order = copied_order(build, [view], view.rank)
-    if not is_dense(container) or order == tuple(range(view.rank)):
+    if not is_dense(container):
         return False
-    if not is_contiguous(build, permute(view, order)):
-        return False
-    _guard_long(build, view)
-    return True
-
-
-def _has_gaps(build: Builder, view: View) -> bool:
-    """Whether it surely copies because an axis after the first is a part of its dimension: `A[:, 1:3]`."""
-    container = build.container(view.container)
-    used = [(d, axis.terms[0][0]) for d, axis in enumerate(view.axes) if axis.terms]
-    if not is_dense(container) or [number for _, number in used] != list(range(view.rank)):
-        return False
-    if any(axis.terms != ((number, ONE),) for axis, number in ((view.axes[d], number) for d, number in used)):
-        return False
-    if not any(build.proves_nonnegative(container.shape[d] - view.shape[number] - 1) for d, number in used[1:]):
-        return False
-    _guard_long(build, view)
-    return True
-
-
-def _has_steps(build: Builder, view: View) -> bool:
-    """Whether it is surely not contiguous because an axis of it has a step: `a[::2]`, `A[::-1]`."""
-    steps = [step.constant for axis in view.axes for _, step in axis.terms]
-    if not is_dense(build.container(view.container)) or all(step in (None, 1) for step in steps):
-        return False
-    _guard_long(build, view)
-    return True
-
-
-def _guard_long(build: Builder, view: View) -> None:
-    for extent in view.shape:
-        build.guard_nonnegative(extent - 2, "reshape of an axis of length 0 or 1")
+    for axis in range(view.rank):
+        step, inner = element_step(view, container, axis), product(view.shape[axis + 1 :])
+        if view.shape[axis] is not ONE and step is not inner:
+            guard_apart(build, view, [step - inner])
+            return True
+    return False
 
 
 @numpy_rule(
@@ -142,8 +118,7 @@ def lower_ravel(build: Builder, a: Operand, order: Operand | str = "C") -> Opera
     view = reshape_view(build, array.view, (product(array.shape),))
     if view is not None and is_contiguous(build, array.view):
         return array.viewed(view)
-    gaps = _has_steps(build, array.view) or _has_gaps(build, array.view)
-    if gaps or _is_permuted(build, array.view):
+    if _guard_gaps(build, array.view):
         return flat_array(build, copy_array(build, array, order="C"))
     raise build.error("E282", "whether ravel copies is known only at run time here", "use a.flatten()")
 
@@ -240,16 +215,21 @@ def lower_squeeze(build: Builder, a: Operand, axis: Given = None) -> Operand:
     return array.viewed(view)
 
 
-@numpy_rule("numpy.atleast_1d", samples=("atleast_1d(2.5)", "atleast_1d(f8[3, 4])"))
-def lower_atleast_1d(build: Builder, a: Operand, /) -> Operand:
-    """An array of one axis or more."""
-    return at_least(build, as_array(build, a), 1)
+@numpy_rule("numpy.atleast_1d", samples=("atleast_1d(2.5)", "atleast_1d(f8[3, 4])", "atleast_1d(f8[3], 1)"))
+def lower_atleast_1d(build: Builder, /, *arys: Operand) -> Operand:
+    """An array of one axis or more; a tuple of them for several."""
+    return _each_at_least(build, arys, 1)
 
 
-@numpy_rule("numpy.atleast_2d", samples=("atleast_2d(2.5)", "atleast_2d(f8[3])"))
-def lower_atleast_2d(build: Builder, a: Operand, /) -> Operand:
-    """An array of two axes or more."""
-    return at_least(build, as_array(build, a), 2)
+@numpy_rule("numpy.atleast_2d", samples=("atleast_2d(2.5)", "atleast_2d(f8[3])", "atleast_2d(f8[3], i4[2, 2])"))
+def lower_atleast_2d(build: Builder, /, *arys: Operand) -> Operand:
+    """An array of two axes or more; a tuple of them for several."""
+    return _each_at_least(build, arys, 2)
+
+
+def _each_at_least(build: Builder, operands: tuple[Operand, ...], rank: int) -> Operand:
+    arrays = tuple(at_least(build, as_array(build, operand), rank) for operand in operands)
+    return arrays[0] if len(arrays) == 1 else Tuple(arrays)
 
 
 def at_least(build: Builder, array: Array, rank: int) -> Array:
@@ -257,7 +237,7 @@ def at_least(build: Builder, array: Array, rank: int) -> Array:
     view = array.view
     while view.rank < rank:
         view = insert_axis(view, 0)
-    return array.viewed(view)
+    return array if view is array.view else array.viewed(view)
 
 
 @numpy_rule("numpy.broadcast_to", samples=("broadcast_to(f8[4], (3, 4))", "broadcast_to(2.5, 3)"))
@@ -306,3 +286,24 @@ def lower_flipud(build: Builder, m: Operand) -> Operand:
     if array.rank < 1:
         raise PythonRaises("Input must be >= 1-d.")
     return array.viewed(flip_axis(array.view, 0))
+
+
+@numpy_rule(
+    "numpy.rot90",
+    samples=("rot90(f8[3, 4])", "rot90(f8[3, 4], 2)", "rot90(f8[3, 4], -1)", "rot90(f8[2, 3, 4], 5, axes=(2, 0))"),
+)
+def lower_rot90(build: Builder, m: Operand, k: Operand | int = 1, axes: Operand | tuple[int, int] = (0, 1)) -> Operand:
+    """A quarter turn from the first axis towards the second, k times: flips and an exchange of axes."""
+    array = as_array(build, m)
+    pair = (0, 1) if isinstance(axes, tuple) else static_axes(build, axes, array.rank)
+    if pair is None or len(pair) != 2 or array.rank < 2:
+        raise PythonRaises("rot90 needs two axes of the array")
+    turns = static_int(build, k, "k") % 4
+    view = array.view
+    if turns == 2:
+        return array.viewed(flip_axis(flip_axis(view, pair[0]), pair[1]))
+    order = list(range(array.rank))
+    order[pair[0]], order[pair[1]] = pair[1], pair[0]
+    if turns == 1:
+        return array.viewed(permute(flip_axis(view, pair[1]), tuple(order)))
+    return array.viewed(flip_axis(permute(view, tuple(order)), pair[1]) if turns == 3 else view)

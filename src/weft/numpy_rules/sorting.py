@@ -71,7 +71,7 @@ def _flipped(build: Builder, array: Array) -> Array:
 
 def _numbers(build: Builder, iterable: Operand) -> tuple[Array, ScalarType]:
     match iterable:
-        case Growing(buffer=buffer, count=count, type=type_):
+        case Growing(buffer=buffer, count=count, type=type_, form="number"):
             return Array(replace(buffer.view, shape=(count,)), buffer.dtype), type_
         case Array() if iterable.rank == 1:
             return iterable, ScalarType(iterable.dtype)

@@ -17,6 +17,7 @@ from weft.numpy_rules.arrays import (
     as_array,
     as_data,
     convert_array,
+    copy_array,
     guard_assignable,
     map_array,
     read_scalar,
@@ -27,7 +28,7 @@ from weft.numpy_rules.builder import Builder
 from weft.numpy_rules.elementwise import cast, fill
 from weft.numpy_rules.registry import Rule, numpy_rule
 from weft.numpy_rules.scalars import int_expr
-from weft.numpy_rules.values import Array, Operand, Scalar, Static
+from weft.numpy_rules.values import Array, Growing, Operand, Scalar, Static
 
 PYTHON_TYPES = {"b": PY_BOOL, "i": PY_INT, "u": PY_INT, "f": PY_FLOAT, "c": PY_COMPLEX}
 
@@ -255,3 +256,13 @@ def lower_iinfo(build: Builder, dtype: Operand, /) -> Operand:
     if kind is None or kind.kind not in "iu":
         raise PythonRaises("Invalid integer data type")
     return Static(np.iinfo(kind.value))
+
+
+@numpy_rule("ndarray.tolist", samples=("tolist(f8[4])", "tolist(i2[3])", "tolist(c8[2])", "tolist(b1[3])"))
+def lower_tolist(build: Builder, a: Operand, /) -> Operand:
+    """A list of Python numbers, of an array of one axis."""
+    array = as_array(build, a)
+    if array.rank != 1 or array.dtype is DType.UINT64:
+        raise build.error("E271", "tolist is compiled for arrays of one axis only, not for uint64", "use the array")
+    type_ = PYTHON_TYPES[array.dtype.kind]
+    return Growing(copy_array(build, array, type_.dtype), array.shape[0], type_)

@@ -7,7 +7,7 @@ only at run time, a tuple of operands, or an object known now (None, a string, a
 from __future__ import annotations
 
 import ast
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from weft.ir.dtypes import DType, ScalarType
 from weft.ir.exprs import Expr, Index
@@ -102,11 +102,18 @@ class Dict:
 
 @record
 class Growing:
-    """A list of numbers of one type whose length is known at run time only: the first `count` elements of a buffer."""
+    """A list whose length is known at run time only: `count` items of one kind, one after the other in a buffer.
+
+    An item is a number, a tuple of numbers or an array, of the shape `row`. Of arrays the buffer holds copies, which is
+    the same as long as nobody writes to them; `shared` says that other names may refer to some of them.
+    """
 
     buffer: Array
     count: Index
     type: ScalarType
+    form: Literal["number", "tuple", "array"] = "number"
+    row: tuple[Index, ...] = ()
+    shared: bool = False
 
 
 @record

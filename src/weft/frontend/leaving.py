@@ -1,0 +1,57 @@
+"""What must not leave a program as it is: copies in place of views, and read-only views as ones to write.
+
+in:   an operand that is returned, or that Python is given to go on with
+out:  nothing; CompileError where Python would see the difference
+
+A real or imaginary part is a view in NumPy and a copy here. Nobody can tell as long as the complex array that it is a
+part of is not seen beside it: it was made by the program and is not returned with it.
+"""
+
+from __future__ import annotations
+
+from weft.frontend.context import Lowering
+from weft.frontend.heap import resolved
+from weft.frontend.rows import refuse_shared
+from weft.ir.nodes import Storage
+from weft.numpy_rules.builder import Builder
+from weft.numpy_rules.values import Array, Dict, Either, Growing, Made, Operand, Tuple
+
+
+def refuse_copies_of_views(ctx: Lowering, operand: Operand, *, returned: bool = False) -> None:
+    """A result that NumPy has as a view must not come back as a copy, nor a read-only one as one to write."""
+    seen = _arrays_seen(ctx, operand) if returned else None
+    for array in _arrays(ctx, operand):
+        if array.readonly:
+            raise ctx.build.error("E138", "a read-only view cannot be returned", "return a copy of it")
+        for name in ctx.build.reaches(array.view.container):
+            whole = ctx.build.ledger.snapshots.get(name)
+            if whole is not None and (seen is None or not _is_unseen(ctx.build, name, whole, seen)):
+                raise ctx.build.error("E138", "a real or imaginary part is a view, which cannot be returned", "copy it")
+
+
+def _arrays(ctx: Lowering, operand: Operand) -> list[Array]:
+    """The arrays in an operand; lists of copies are refused where one can tell."""
+    match resolved(ctx, operand):
+        case Array() as array:
+            return [array]
+        case Growing() as held:
+            refuse_shared(ctx, held)
+            return []
+        case Tuple(items=items) | Dict(items=items) | Made(items=items) | Either(items=items):
+            return [array for item in items for array in _arrays(ctx, item)]
+        case _:
+            return []
+
+
+def _arrays_seen(ctx: Lowering, operand: Operand) -> set[str]:
+    """The containers that the caller can see when this is returned."""
+    assigned = [ctx.env[key] for key in ctx.inputs.assigned if key in ctx.env]
+    arrays = [array for part in (operand, *assigned) for array in _arrays(ctx, part)]
+    return {name for array in arrays for name in ctx.build.reaches(array.view.container)}
+
+
+def _is_unseen(build: Builder, part: str, whole: str, seen: set[str]) -> bool:
+    """Whether the array that a part was taken of is the program's own and stays in it."""
+    reached = build.reaches(whole)
+    own = all(build.container(name).storage in (Storage.TRANSIENT, Storage.ALIAS) for name in reached)
+    return part != whole and own and seen.isdisjoint(reached)
