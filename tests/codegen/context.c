@@ -104,12 +104,6 @@ static void test_parallel(weft_ctx *ctx, weft_body body, void *env, int64_t coun
     }
 }
 
-static void test_brief(weft_ctx *ctx, weft_body body, void *env, int64_t count, int64_t grain, double worth)
-{
-    (void)worth;
-    test_parallel(ctx, body, env, count, grain);
-}
-
 static void test_warn(weft_ctx *ctx, int32_t flags, int32_t site)
 {
     __atomic_fetch_or(&((test_ctx *)ctx)->warnings[site], flags, __ATOMIC_RELAXED);
@@ -129,7 +123,6 @@ test_ctx *test_open(void *const *library, int64_t allocations, int64_t polls)
     self->ctx.release = test_release;
     self->ctx.extents = test_extents;
     self->ctx.parallel = test_parallel;
-    self->ctx.brief = test_brief;
     self->ctx.warn = test_warn;
     self->ctx.library = library;
     self->allocations_left = allocations;

@@ -7,8 +7,6 @@ after:   struct f_env_0 { const double *a; int64_t n; int32_t fp; };
          struct f_env_0 env = {.a = a, .n = n, .fp = 0};
          if (work >= 32768)
              ctx->parallel(ctx, f_body_0, &env, count, grain);
-         else if (work >= 4096)
-             ctx->brief(ctx, f_body_0, &env, count, grain, work / 32768);  // where threads are awake
          else
              f_body_0(&env, 0, count);
 """
@@ -21,9 +19,8 @@ from typing import Final
 from weft.codegen.kernel import Kernel, words
 from weft.support.records import record
 
-# From this many points on threads are woken. Fewer run on threads that are awake, down to where even that costs more.
+# Below this many points everything runs on the calling thread: starting threads would cost more.
 PARALLEL_POINTS = 32768
-BRIEF_POINTS = 4096
 
 _TURNS: Final = 255  # of a while loop between two looks for interrupts
 
@@ -104,9 +101,6 @@ def emit_outlined(
     kernel.line(f"if ({points} >= {PARALLEL_POINTS})")
     grain = grain or f"{kernel.support.machine('grain')}({count}, {points})"
     kernel.line(f"    ctx->parallel(ctx, {body.name}, &{env}, {count}, {grain});")
-    kernel.line(f"else if ({points} >= {BRIEF_POINTS})")
-    worth = f"{points} / {PARALLEL_POINTS}.0"
-    kernel.line(f"    ctx->brief(ctx, {body.name}, &{env}, {count}, {grain}, {worth});")
     kernel.line("else")
     kernel.line(f"    {body.name}(&{env}, 0, {count});")
     _emit_interrupt(kernel, body)

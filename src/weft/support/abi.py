@@ -21,7 +21,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from weft.support.numpy_calls import ResultType
 
-ABI_VERSION = 2
+ABI_VERSION = 1
 
 # dtype names in ABI order; the index is what recipes and argument tables carry (not NumPy's type numbers).
 DTYPES = (

@@ -203,13 +203,7 @@ static void context_parallel(weft_ctx *ctx, weft_body body, void *env, int64_t c
 {
     call_state *state = (call_state *)ctx;
     if (!inside_region) ctx->counters[4] += 1;
-    pool_run(body, env, count, grain, state->width, 1.0, poll_call, state);
-}
-
-static void context_brief(weft_ctx *ctx, weft_body body, void *env, int64_t count, int64_t grain, double worth)
-{
-    call_state *state = (call_state *)ctx;
-    ctx->counters[4] += pool_run(body, env, count, grain, state->width, worth, poll_call, state);
+    pool_run(body, env, count, grain, state->width, poll_call, state);
 }
 
 static int32_t context_call_python(weft_ctx *ctx, int32_t call, weft_value *out); /* calls.c */
@@ -220,8 +214,7 @@ static void open_state(call_state *state, int width, void *const *library, const
     state->ctx = (weft_ctx){
         .fuel = 0, /* the first iterations are watched closely: they may be slow */
         .poll = context_poll, .alloc = context_alloc, .release = context_release, .extents = context_extents,
-        .parallel = context_parallel, .brief = context_brief, .warn = context_warn,
-        .call_python = context_call_python, .library = library,
+        .parallel = context_parallel, .warn = context_warn, .call_python = context_call_python, .library = library,
     };
     atomic_init(&state->lock, 0);
     atomic_init(&state->interrupted, 0);

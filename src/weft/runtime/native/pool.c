@@ -8,58 +8,39 @@
  *
  * Joining: `region` holds (generation << 32 | tickets left). A worker joins by taking a ticket, the owner closes the
  * region by taking all that are left; a late worker finds none and never touches the region's data. Idle workers spin
- * for a few microseconds and then sleep on the futex word `bell`; longer spinning starves OpenBLAS on small machines. A
- * worker whose last pause was short, or that was called for many brief regions, stays awake longer, but lets others go
- * first.
- *
- * Brief regions are worth less than a worker's waking (`worth` < 1, as a part of that). They run on workers that are
- * awake, else inline, until so many have done so that waking pays; where none of those woken joined, until there are
- * twice as many. Where the owner has to sleep at the end of one,
- * others want the processors: the next ones run inline for so long that little of the time is lost in such pauses. So
- * do they, for longer and longer, where workers that are awake do not come: one that waits for a processor takes its
- * part of what the system gives to all threads of the process.
+ * for a few microseconds and then sleep on the futex word `bell`; longer spinning starves OpenBLAS on small machines.
  *
  * After fork only the calling thread exists in the child; the pool is reset there and starts new workers when needed.
  */
 #include <limits.h>
 #include <linux/futex.h>
 #include <pthread.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { MAX_WORKERS = 255, SPIN_NANOSECONDS = 5000, AWAKE_NANOSECONDS = 20000 };
-enum { WAKE_WORTH = 4, RARELY = 16384 }; /* of brief regions that run inline before workers are woken for them */
-enum { ALONE_FOR_PAUSE = 16 }; /* how much longer than a pause at its end brief regions run inline afterwards */
-enum { UNANSWERED = 16, ANSWERED = 256, ALONE_NANOSECONDS = 2000000, ALONE_DOUBLINGS = 7 };
+enum { MAX_WORKERS = 255, SPIN_NANOSECONDS = 5000 };
 
-/* What one side polls has a line of the cache to itself: the other side's writes beside it would take the line away. */
 static struct {
-    _Alignas(64) _Atomic uint32_t bell;      /* rung once per region: workers sleep on it */
-    _Alignas(64) _Atomic uint32_t finished;  /* workers that joined the region and are done */
-    _Alignas(64) _Atomic uint64_t region;    /* generation << 32 | tickets left */
+    _Atomic uint64_t region;     /* generation << 32 | tickets left */
+    _Atomic uint32_t bell;       /* rung once per region: workers sleep on it */
     _Atomic uint32_t sleepers;
+    _Atomic uint32_t finished;   /* workers that joined the region and are done */
     _Atomic uint32_t owner_waits;
-    _Atomic uint32_t float_flags; /* floating-point exceptions raised by workers */
-    uint32_t float_control;       /* rounding and flush modes of the owner */
+    _Atomic int busy;            /* a region is running */
+    _Atomic int stopping;
+    int workers;
+    pthread_t threads[MAX_WORKERS];
     /* the region itself: written by its owner before tickets are handed out */
     weft_body body;
     void *env;
     int64_t count, grain;
-    int runs;                     /* how many runs of chunks: one per thread that may take part */
-    _Atomic int stopping;
-    _Atomic int64_t alone_until;  /* when brief regions may have workers again, 0 for at once */
-    _Alignas(64) _Atomic int busy; /* a region is running */
-    int workers;
-    /* of brief regions, only while `busy` is one's own */
-    int unanswered, answered;      /* regions in a row to which no worker, or some, came */
-    int alone_doublings;           /* how often it was in vain to try again */
-    double missed, enough;         /* worth of those that ran inline; what workers are woken for */
-    pthread_t threads[MAX_WORKERS];
+    int runs;                    /* how many runs of chunks: one per thread that may take part */
     struct { _Alignas(64) _Atomic int64_t next; int64_t end; } run[MAX_WORKERS + 1];
+    uint32_t float_control;           /* rounding and flush modes of the owner */
+    _Atomic uint32_t float_flags;     /* floating-point exceptions raised by workers */
 } pool;
 
 typedef int32_t (*pool_poll)(void *call); /* what a call does in long pauses: look for signals */
@@ -102,18 +83,16 @@ static int64_t nanoseconds(void)
     return now.tv_sec * 1000000000LL + now.tv_nsec;
 }
 
-/* Spin until *word differs from `value` or the time is over; nonzero when it differs. */
-static int spin_while_equal(_Atomic uint32_t *word, uint32_t value, int64_t time)
+/* Spin until *word differs from `value` or the spin time is over; nonzero when it differs. */
+static int spin_while_equal(_Atomic uint32_t *word, uint32_t value)
 {
-    int64_t start = nanoseconds(), now = start;
+    int64_t end = nanoseconds() + SPIN_NANOSECONDS;
     do {
         for (int i = 0; i < 16; i++) {
             if (atomic_load_explicit(word, memory_order_acquire) != value) return 1;
             cpu_relax();
         }
-        if (now - start > SPIN_NANOSECONDS) sched_yield();
-        now = nanoseconds();
-    } while (now - start < time);
+    } while (nanoseconds() < end);
     return 0;
 }
 
@@ -167,35 +146,20 @@ static void work_on_region(void)
     if (atomic_load(&pool.owner_waits)) futex_wake(&pool.finished, 1);
 }
 
-/* Whether others have kept a worker from its work of late: then it shall not use up its time by spinning, either. */
-static int is_crowded(void)
-{
-    int64_t until = atomic_load_explicit(&pool.alone_until, memory_order_relaxed);
-    if (!until) return 0;
-    if (nanoseconds() < until) return 1;
-    atomic_store_explicit(&pool.alone_until, 0, memory_order_relaxed);
-    return 0;
-}
-
 static void *worker_main(void *number)
 {
     inside_region = is_worker = 1;
     own_run = (int)(intptr_t)number + 1;
-    int64_t idle_since = nanoseconds(), patience = AWAKE_NANOSECONDS;
     while (!atomic_load(&pool.stopping)) {
         uint32_t bell = atomic_load(&pool.bell);
         if (take_ticket()) {
-            int64_t idle = nanoseconds() - idle_since;
             work_on_region();
-            idle_since = nanoseconds();
-            patience = idle < AWAKE_NANOSECONDS && !is_crowded() ? AWAKE_NANOSECONDS : SPIN_NANOSECONDS;
             continue;
         }
-        if (spin_while_equal(&pool.bell, bell, patience)) continue;
+        if (spin_while_equal(&pool.bell, bell)) continue;
         atomic_fetch_add(&pool.sleepers, 1);
         if (!atomic_load(&pool.stopping)) futex_wait(&pool.bell, bell, NULL); /* returns at once if the bell has rung */
         atomic_fetch_sub(&pool.sleepers, 1);
-        patience = is_crowded() ? SPIN_NANOSECONDS : AWAKE_NANOSECONDS; /* rung without a ticket: there will be some */
     }
     return NULL;
 }
@@ -214,16 +178,14 @@ static void start_workers(int wanted)
     pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-/* How long this thread slept, in nanoseconds; then `poll` is asked now and again, which may end the work. */
-static int64_t wait_for_workers(uint32_t joined, pool_poll poll, void *call)
+/* While this thread sleeps, `poll` is asked now and again: a body may wait for what it says. */
+static void wait_for_workers(uint32_t joined, pool_poll poll, void *call)
 {
     const struct timespec most = {.tv_nsec = 20000000};
-    for (int64_t since = 0;;) {
+    for (;;) {
         uint32_t finished = atomic_load(&pool.finished);
-        while (finished != joined && spin_while_equal(&pool.finished, finished, SPIN_NANOSECONDS))
-            finished = atomic_load(&pool.finished);
-        if (finished == joined) return since ? nanoseconds() - since : 0;
-        since = since ? since : nanoseconds();
+        if (finished == joined) return;
+        if (spin_while_equal(&pool.finished, finished)) continue;
         atomic_store(&pool.owner_waits, 1);
         futex_wait(&pool.finished, finished, &most);
         atomic_store(&pool.owner_waits, 0);
@@ -232,63 +194,19 @@ static int64_t wait_for_workers(uint32_t joined, pool_poll poll, void *call)
 }
 
 /* ---------------------------------------------------------------- for the dispatcher */
-static void ring_bell(int workers)
+static void pool_run(weft_body body, void *env, int64_t count, int64_t grain, int width, pool_poll poll, void *call)
 {
-    atomic_fetch_add(&pool.bell, 1);
-    if (atomic_load(&pool.sleepers)) futex_wake(&pool.bell, workers);
-}
-
-/* Whether so many workers are awake; if not so again and again, they are woken for the next regions. */
-static int are_awake(int64_t helpers, double worth)
-{
-    if (is_crowded()) return 0;
-    if (pool.workers - (int64_t)atomic_load(&pool.sleepers) >= helpers) return 1;
-    pool.missed += worth;
-    if (pool.missed < pool.enough) return 0;
-    pool.missed = 0;
-    if (pool.enough < RARELY) pool.enough *= 2; /* until one joins */
-    start_workers((int)helpers);
-    ring_bell((int)helpers);
-    return 0;
-}
-
-/* What the end of a brief region says about the machine. */
-static void note_ending(uint32_t joined, int64_t slept)
-{
-    int64_t alone = ALONE_FOR_PAUSE * slept;
-    if (joined) {
-        pool.unanswered = 0;
-        if (++pool.answered >= ANSWERED) pool.alone_doublings = 0;
-    } else {
-        pool.answered = 0;
-        if (++pool.unanswered < UNANSWERED) return;
-        pool.unanswered = 0;
-        alone = (int64_t)ALONE_NANOSECONDS << pool.alone_doublings;
-        pool.alone_doublings += pool.alone_doublings < ALONE_DOUBLINGS;
-    }
-    if (alone) atomic_store_explicit(&pool.alone_until, nanoseconds() + alone, memory_order_relaxed);
-}
-
-/* Runs all chunks, of a brief region that nobody shares in one go; nonzero when it was shared out. */
-static int pool_run(weft_body body, void *env, int64_t count, int64_t grain, int width, double worth, pool_poll poll,
-                    void *call)
-{
-    if (count <= 0) return 0;
+    if (count <= 0) return;
     if (grain < 1) grain = 1;
     int64_t chunks = (count - 1) / grain + 1;
     int free_pool = 0;
     if (width <= 1 || chunks <= 1 || inside_region || atomic_load(&pool.stopping) ||
         !atomic_compare_exchange_strong(&pool.busy, &free_pool, 1)) {
-        run_inline(body, env, count, worth < 1 ? count : grain);
-        return 0;
-    }
-    int64_t helpers = width - 1 < chunks - 1 ? width - 1 : chunks - 1;
-    if (worth < 1 && !are_awake(helpers, worth)) {
-        atomic_store(&pool.busy, 0);
-        run_inline(body, env, count, count);
-        return 0;
+        run_inline(body, env, count, grain);
+        return;
     }
     start_workers(width - 1);
+    int64_t helpers = width - 1 < chunks - 1 ? width - 1 : chunks - 1;
     if (helpers > pool.workers) helpers = pool.workers;
     pool.body = body, pool.env = env, pool.count = count, pool.grain = grain;
     share_out_chunks(chunks, (int)helpers + 1);
@@ -297,18 +215,15 @@ static int pool_run(weft_body body, void *env, int64_t count, int64_t grain, int
     pool.float_control = float_state() & ~(uint32_t)FLOAT_FLAGS;
     uint64_t generation = (atomic_load(&pool.region) >> 32) + 1;
     atomic_store(&pool.region, generation << 32 | (uint64_t)helpers);
-    ring_bell((int)helpers);
+    atomic_fetch_add(&pool.bell, 1);
+    if (atomic_load(&pool.sleepers)) futex_wake(&pool.bell, (int)helpers);
     inside_region = 1;
     run_chunks();
     inside_region = 0;
     uint64_t closed = atomic_exchange(&pool.region, generation << 32);
-    uint32_t joined = (uint32_t)helpers - (uint32_t)closed;
-    int64_t slept = wait_for_workers(joined, poll, call);
-    if (joined) pool.enough = WAKE_WORTH;
-    if (worth < 1) note_ending(joined, slept);
+    wait_for_workers((uint32_t)helpers - (uint32_t)closed, poll, call);
     set_float_state(float_state() | atomic_load(&pool.float_flags));
     atomic_store(&pool.busy, 0);
-    return 1;
 }
 
 static void pool_after_fork_in_child(void)
@@ -319,17 +234,10 @@ static void pool_after_fork_in_child(void)
     atomic_store(&pool.owner_waits, 0);
     atomic_store(&pool.busy, 0);
     pool.workers = 0;
-    pool.missed = 0;
-    pool.alone_until = 0;
-    pool.enough = WAKE_WORTH;
     inside_region = is_worker = 0;
 }
 
-static void pool_init(void)
-{
-    pool.enough = WAKE_WORTH;
-    pthread_atfork(NULL, NULL, pool_after_fork_in_child);
-}
+static void pool_init(void) { pthread_atfork(NULL, NULL, pool_after_fork_in_child); }
 
 /* Ends the workers at interpreter exit; later regions run inline. With a region still running nothing is ended. */
 static void pool_stop(void)

@@ -1,4 +1,4 @@
-/* The kernel ABI, version 2: what a compiled kernel may call and how values cross. Mirrors support/abi.py.
+/* The kernel ABI, version 1: what a compiled kernel may call and how values cross. Mirrors support/abi.py.
  *
  *   int32_t kernel(weft_ctx *ctx, const weft_value *args, weft_value *out);
  *
@@ -10,7 +10,7 @@
 #define WEFT_ABI_H
 #include <stdint.h>
 
-#define WEFT_ABI_VERSION 2
+#define WEFT_ABI_VERSION 1
 #define WEFT_INTERRUPTED (-1)
 #define WEFT_NO_MEMORY (-2)
 
@@ -48,9 +48,6 @@ struct weft_ctx {
     void (*release)(weft_ctx *, weft_block *);               /* one owner less; frees at zero */
     int64_t *(*extents)(weft_ctx *, int32_t count);          /* room for shapes and strides of out[] arrays, until exit */
     void (*parallel)(weft_ctx *, weft_body, void *env, int64_t count, int64_t grain);
-    void (*brief)(weft_ctx *, weft_body, void *env, int64_t count, int64_t grain, double worth); /* the same for less work
-                                                                than is worth waking threads for, of which this is a part;
-                                                                chunks may come together */
     void (*warn)(weft_ctx *, int32_t flags, int32_t site);   /* flags: WEFT_FP_*; remembered, raised after the call */
     int32_t (*call_python)(weft_ctx *, int32_t call, weft_value *out); /* WEFT_CALL_*; see KernelInfo.numpy_calls */
     void *const *library;                                    /* KernelInfo.libraries, resolved */
