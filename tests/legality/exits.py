@@ -325,3 +325,19 @@ def caught_in_the_middle(a, b):
             a[i] = b[i + 1]
     except IndexError:
         a[0] = -1
+
+
+@THEME.trap(
+    lambda n, t: (numbers(n + 1, t), one_at(numbers(n + 1, t, 1), 0, 1), np.float32(3)),
+    more=[lambda: (numbers(5), np.zeros(5), np.float32(np.inf))],
+)
+def warning_of_what_is_never_reached(a, b, y):
+    # The loop writes nothing but may warn: it must not join a map above the exception.
+    t = b * 2
+    a += t
+    if b[0] == 0:
+        raise ValueError("as it was written")
+    for _ in range(len(a)):
+        if np.fmod(y, b[0]) == 77:
+            w = b[1:]  # noqa: F841
+    return a + t

@@ -6,6 +6,7 @@ after:   map (p) in [0:n] { t = exp(A[p]); write T[p] = t; write B[p] = multiply
 
 Legal when no point of one depends on a different point of the other, and the later map may move up to the earlier one
 (or that one down) past what stands between, by what is known at each place: below a guard that is more than above it.
+What may warn does not move up past what may leave: Python would never have come to it.
 Worth it when they share a container: what one has loaded or computed, the other need not load. A temporary that nobody
 else reads is then dead.
 """
@@ -15,14 +16,15 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import ClassVar
 
+from weft.analysis.effects import effects_of
 from weft.analysis.facts import Constraint, Facts
 from weft.analysis.uses import read_by, written_by
 from weft.ir.exprs import Expr, Value
-from weft.ir.nodes import Guard, Map, Memlet, Node, Program, Region, Tasklet
+from weft.ir.nodes import Alloc, Guard, Map, Memlet, Node, Program, Region, Tasklet
 from weft.ir.substitution import with_fresh_values
 from weft.ir.traverse import all_nodes, allocated_by, values_defined_in, values_used_in
 from weft.passes.base import Bench, Session, rewrite_regions
-from weft.passes.tasklets import explicit, is_plain, tidy
+from weft.passes.tasklets import can_warn, explicit, is_plain, tidy
 from weft.support.records import record
 
 # A map looks for a partner among so many before it.
@@ -155,7 +157,22 @@ def _may_move(nodes: list[Node], number: int, position: int, known: list[Facts],
         return False
     if any(isinstance(nodes[n], Guard) for n in between) and _reads_by_position(second):
         return False
+    if any(_may_end(nodes[n]) for n in between) and _may_warn(second):
+        return False  # of what Python never comes to
     return all(not _allocates(nodes[n], second) and ask(nodes[n], second, known[n]) for n in between)
+
+
+def _may_end(node: Node) -> bool:
+    """Whether the program may leave in a node, for more than want of memory."""
+    return effects_of(node).leaves and not isinstance(node, Alloc)
+
+
+def _may_warn(node: Node) -> bool:
+    assert isinstance(node, Map)
+    tasklets = [inner for inner in all_nodes(node.body) if isinstance(inner, Tasklet)]
+    lets = [let for tasklet in tasklets for let in tasklet.lets if let.warn >= 0 or node.warn >= 0]
+    written = [expr for tasklet in tasklets for _, expr in tasklet.writes if node.warn >= 0]
+    return any(map(can_warn, (*(let.expr for let in lets), *written)))
 
 
 def _reads_by_position(node: Node) -> bool:
