@@ -341,3 +341,42 @@ def warning_of_what_is_never_reached(a, b, y):
         if np.fmod(y, b[0]) == 77:
             w = b[1:]  # noqa: F841
     return a + t
+
+
+def with_break(other):
+    return [lambda: (np.arange(9), other.copy()), lambda: (np.arange(9), np.arange(9))]
+
+
+@THEME.trap(None, more=with_break(np.arange(5)))
+def store_behind_a_break(a, c):
+    # Both maps are over the same points; the second is only reached where the lengths are equal.
+    t, u = np.zeros_like(a), np.zeros_like(a)
+    for k in range(2):
+        t[:] = a * k
+        if len(c) != len(a):
+            break
+        u[:] = t + c
+    return t, u
+
+
+@THEME.trap(None, more=with_break(np.zeros(9, np.int64)))
+def store_behind_a_continue(a, c):
+    # The turn ends before the store, not the loop.
+    t, u = np.zeros_like(a), np.zeros_like(a)
+    last = len(a) - 1
+    for k in range(3):
+        t[:] = a * k
+        if c[last] == 0:
+            continue
+        u[:] = t + 1
+    return t, u
+
+
+@THEME.trap(None, more=with_break(np.arange(3)))
+def collected_behind_a_return(z, c):
+    # What is not as long as the mask is not looked at.
+    keep = z > 3
+    found = z[keep]
+    if len(c) != len(z):
+        return found, None
+    return found, c[keep]
