@@ -380,3 +380,20 @@ def collected_behind_a_return(z, c):
     if len(c) != len(z):
         return found, None
     return found, c[keep]
+
+
+@THEME.trap(lambda n, t: (numbers(n, t), numbers(n, t, 1)))
+def stores_behind_counted_breaks(a, c):
+    # No guard stands between the stores, only the way out.
+    t, u = np.zeros_like(a), np.zeros_like(a)
+    for i in range(3):
+        for k in range(3):
+            t[:] = a + k
+            if k == i:
+                break
+            u[:] = t + u
+        if i == 2:
+            continue
+        t[:] = u - 1
+        c[:] = t
+    return t, u
