@@ -163,6 +163,15 @@ def test_errstate_inside_errstate(outer) -> None:
         assert_same_outcome(run(program, (f8(4), 1)), run(errstate, (f8(4), 1)))
 
 
+def underflow(v):
+    with np.errstate(all="warn"):
+        return v * v
+
+
+def test_underflow_is_left_to_python() -> None:
+    assert_same_outcome(run(weft.program(underflow), (np.full(3, 1e-200),)), run(underflow, (np.full(3, 1e-200),)))
+
+
 # ---------------------------------------------------------------- match, strings, enums
 
 

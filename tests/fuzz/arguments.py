@@ -15,6 +15,7 @@ import numpy as np
 
 from tests.fuzz.kinds import Kind
 
+_LARGE = 0.4  # of the programs are also run with longer arrays
 _SPECIAL = (0.0, -0.0, np.nan, np.inf, -np.inf, 1.0, -1.0, 0.5, 1e-310, 3.4e38, -2.5, 1e300)
 _SCALARS: Mapping[str, tuple[Any, ...]] = {
     "py_bool": (True, False), "py_int": (2, -1, 0, 3, 1), "py_float": (0.5, -1.25, 2.0, 0.0, 3.5),
@@ -47,8 +48,8 @@ class Inputs:
     shared: tuple[int, int] = (0, 0)
 
 
-def choose_inputs(rng: Random, params: Sequence[Param]) -> tuple[Inputs, ...]:
-    """Sets of arguments of one variant; extents that are 1 are so in all of them."""
+def choose_inputs(rng: Random, params: Sequence[Param], loops: int = 0) -> tuple[Inputs, ...]:
+    """Sets of arguments of one variant; extents that are 1 are so in all of them. `loops`: how many in each other."""
     ones = {name for name in ("n", "m") if rng.random() < 0.12}
     pairs = [
         (j, k)
@@ -73,7 +74,20 @@ def choose_inputs(rng: Random, params: Sequence[Param]) -> tuple[Inputs, ...]:
     found.append(one("empty", sizes(0, 0, 3), "halves"))
     if pairs and not same:
         found.append(one("overlap", sizes(4, 5), "halves", "overlap"))
+    if rng.random() < _LARGE:
+        extents = {"n": _line(rng, params, loops), "m": rng.choice((8, 17, 33))}
+        chosen = tuple((name, 1 if name in ones else extent) for name, extent in extents.items())
+        found.append(one("large", chosen, rng.choice(("whole", "halves", "random"))))
     return tuple(found)
+
+
+def _line(rng: Random, params: Sequence[Param], loops: int) -> int:
+    """A length beyond the blocks, lanes and strips of generated code.
+
+    Matrices are below the size from which on NumPy overwrites temporaries, which decides the strides of results.
+    """
+    longest = (130, 300, 641) if all(param.kind.rank < 2 for param in params) else (65, 100, 127)
+    return rng.choice((longest, longest[:2], (17, 33), (10, 18))[min(loops, 3)])
 
 
 def make_arguments(params: Sequence[Param], inputs: Inputs) -> list[Any]:

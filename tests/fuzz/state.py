@@ -32,9 +32,11 @@ class Shared:
     rng: Random
     free: bool  # whether operations may be used whose last bits are open
     wild: bool  # whether indices may be out of bounds, slices clipped, read-only arrays written
+    patterns: bool  # whether there are statements of several lines that passes look for
     uses: set[Use] = field(default_factory=set[Use])
     helpers: list[str] = field(default_factory=list[str])
     names: int = 0
+    deepest: int = 0  # loops in each other
 
     def new_name(self, prefix: str) -> str:
         self.names += 1
@@ -107,6 +109,7 @@ class State:
         start = len(self.lines)
         self.indent += 1
         self.loops += loop
+        self.shared.deepest = max(self.shared.deepest, self.loops)
         yield
         if len(self.lines) == start:
             self.write("pass")

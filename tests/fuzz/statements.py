@@ -19,6 +19,7 @@ from tests.fuzz.expressions import (
     view_of,
 )
 from tests.fuzz.kinds import Expr, Kind, element_of, product
+from tests.fuzz.patterns import write_pattern
 from tests.fuzz.selections import write_gather, write_mask_store, write_scatter, write_selection
 from tests.fuzz.state import Counter, State
 
@@ -35,6 +36,8 @@ def statements(state: State, count: int) -> None:
         write_mask_store: 0.9, write_selection: 0.5, write_gather: 0.8, write_scatter: 0.7,
         _leave_loop: 0.7, _accumulate: 2.5, _reduce: 1.5, _return_early: 0.15,
     }  # fmt: skip
+    if state.shared.patterns:
+        makers[write_pattern] = 9
     for _ in range(count):
         if state.budget <= 0:
             return

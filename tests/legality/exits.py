@@ -325,3 +325,75 @@ def caught_in_the_middle(a, b):
             a[i] = b[i + 1]
     except IndexError:
         a[0] = -1
+
+
+@THEME.trap(
+    lambda n, t: (numbers(n + 1, t), one_at(numbers(n + 1, t, 1), 0, 1), np.float32(3)),
+    more=[lambda: (numbers(5), np.zeros(5), np.float32(np.inf))],
+)
+def warning_of_what_is_never_reached(a, b, y):
+    # The loop writes nothing but may warn: it must not join a map above the exception.
+    t = b * 2
+    a += t
+    if b[0] == 0:
+        raise ValueError("as it was written")
+    for _ in range(len(a)):
+        if np.fmod(y, b[0]) == 77:
+            w = b[1:]  # noqa: F841
+    return a + t
+
+
+def with_break(other):
+    return [lambda: (np.arange(9), other.copy()), lambda: (np.arange(9), np.arange(9))]
+
+
+@THEME.trap(None, more=with_break(np.arange(5)))
+def store_behind_a_break(a, c):
+    # Both maps are over the same points; the second is only reached where the lengths are equal.
+    t, u = np.zeros_like(a), np.zeros_like(a)
+    for k in range(2):
+        t[:] = a * k
+        if len(c) != len(a):
+            break
+        u[:] = t + c
+    return t, u
+
+
+@THEME.trap(None, more=with_break(np.zeros(9, np.int64)))
+def store_behind_a_continue(a, c):
+    # The turn ends before the store, not the loop.
+    t, u = np.zeros_like(a), np.zeros_like(a)
+    last = len(a) - 1
+    for k in range(3):
+        t[:] = a * k
+        if c[last] == 0:
+            continue
+        u[:] = t + 1
+    return t, u
+
+
+@THEME.trap(None, more=with_break(np.arange(3)))
+def collected_behind_a_return(z, c):
+    # What is not as long as the mask is not looked at.
+    keep = z > 3
+    found = z[keep]
+    if len(c) != len(z):
+        return found, None
+    return found, c[keep]
+
+
+@THEME.trap(lambda n, t: (numbers(n, t), numbers(n, t, 1)))
+def stores_behind_counted_breaks(a, c):
+    # No guard stands between the stores, only the way out.
+    t, u = np.zeros_like(a), np.zeros_like(a)
+    for i in range(3):
+        for k in range(3):
+            t[:] = a + k
+            if k == i:
+                break
+            u[:] = t + u
+        if i == 2:
+            continue
+        t[:] = u - 1
+        c[:] = t
+    return t, u

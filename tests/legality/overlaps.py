@@ -234,3 +234,16 @@ def not_in_place(a):
     a = a + 2
     a[1:] = a[:-1] * 2
     return a
+
+
+@THEME.trap(lambda n, t: (numbers(n + 3, t), numbers(n + 3, t, 1)))
+def pieces_over_pieces(a, b):
+    # What is put together is read from the piece on top, not from the first that is there.
+    r = np.empty(5, a.dtype)
+    r[0:3] = a[:3]
+    r[2:5] = b[:3]
+    whole = np.empty(len(a), a.dtype)
+    whole[:] = a
+    whole[0] = b[1]
+    whole[-1] = b[0]
+    return r * 2 + 1, whole[1:] - whole[:-1]

@@ -72,7 +72,15 @@ def one_after_the_other(x, y):
     return a, y[keep]
 
 
-APART = [other_masks, a_mask_that_changes, elements_that_change, one_after_the_other]
+def a_way_out_between(x, y):
+    keep = x > 0
+    a = x[keep]
+    if len(y) != len(x):
+        return a, None
+    return a, y[keep]
+
+
+APART = [other_masks, a_mask_that_changes, elements_that_change, one_after_the_other, a_way_out_between]
 
 
 def joined(function: Callable[..., Any], *arguments: Any) -> Program:

@@ -10,6 +10,8 @@ from itertools import product
 import numpy as np
 import pytest
 
+import weft
+from tests.end_to_end.outcome import assert_same_outcome, run
 from tests.semantics.cases import agree, choices, define, sample
 
 SOME = ("?", "b", "l", "B", "f", "d", "D")
@@ -76,6 +78,16 @@ def outputs(k, x, y, f, i, b, big, flat):
         return b - b
     elif k == 17:
         return np.matmul(big, x, out=flat)
+    elif k == 18:
+        return np.matmul(big[:1], x, out=flat)
+    elif k == 19:
+        return np.dot(big, x, out=flat)
+    elif k == 20:
+        return np.dot(big[:1], x, out=flat)
+    elif k == 21:
+        return np.cumsum(x[:1], out=flat)
+    elif k == 22:
+        return np.sum(big[:, :1], axis=0, out=flat)
     return x.sum(dtype=np.float32), i.sum(dtype=np.int8), np.cumsum(x, dtype=np.float32)
 
 
@@ -84,7 +96,17 @@ def test_outputs() -> None:
         x = np.array([1.5, 2.5, -1.0, 4.0])
         return x, x[::-1].copy(), x.astype("f"), np.arange(4), x > 2, np.arange(12.0).reshape(3, 4), np.zeros(3)
 
-    agree(outputs, *choices(19, make))
+    agree(outputs, *choices(24, make))
+
+
+def product_into(a, x, out):
+    np.dot(a, x, out=out)
+
+
+@pytest.mark.parametrize("out", [np.zeros(6)[::2], np.zeros(3)[::-1], np.zeros((3, 2))[:, 1]])
+def test_dot_refuses_what_is_not_contiguous(out: np.ndarray) -> None:
+    arguments = (np.ones((3, 4)), np.ones(4), out)
+    assert_same_outcome(run(weft.program(product_into), arguments), run(product_into, arguments))
 
 
 def stores(k, x, i, u, z, n, s):

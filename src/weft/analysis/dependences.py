@@ -83,7 +83,13 @@ class Legality:
             return self._dependences(left, right, facts, _anything)
 
     def independent(self, first: Node | Sequence[Node], second: Node | Sequence[Node], facts: Facts) -> bool:
-        """Whether two runs of nodes may change places: no dependence, and no write that Python sees crosses an exit."""
+        """Whether two runs of nodes may change places.
+
+        There is no dependence, neither may end the loop or region around them before the other has run, and no write
+        that Python sees crosses an exit.
+        """
+        if effects_of(first).jumps or effects_of(second).jumps:
+            return False
         return not self.between(first, second, facts) and not self.crosses_exit(first, second)
 
     def crosses_exit(self, first: Node | Sequence[Node], second: Node | Sequence[Node]) -> bool:

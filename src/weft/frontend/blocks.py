@@ -52,6 +52,8 @@ def _modes(ctx: Lowering, node: ast.With) -> dict[str, str]:
         mode = operand.value if isinstance(operand, Static) else None
         if mode not in _MODES or keyword.arg not in (*ERROR_KINDS, "all"):
             raise ctx.error(keyword.value, "E130", "np.errstate is compiled for 'ignore' and 'warn' only")
+        if mode == "warn" and keyword.arg in ("under", "all"):
+            raise ctx.error(keyword.value, "E130", "compiled code does not look for underflow", "name the other kinds")
         modes |= dict.fromkeys(ERROR_KINDS, mode) if keyword.arg == "all" else {keyword.arg: mode}
     given = {keyword.arg for keyword in call.keywords}
     if "all" in given and len(given) > 1:

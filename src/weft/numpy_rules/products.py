@@ -28,7 +28,7 @@ from weft.numpy_rules.indexing import insert_axis
 from weft.numpy_rules.moments import squared_modulus
 from weft.numpy_rules.reductions import reduce_with
 from weft.numpy_rules.registry import numpy_rule
-from weft.numpy_rules.reshaping import flat_array, product, reshaped
+from weft.numpy_rules.reshaping import flat_array, is_contiguous, product, reshaped
 from weft.numpy_rules.values import Array, Operand, Scalar, Static
 
 
@@ -71,14 +71,17 @@ def lower_matmul(build: Builder, x1: Operand, x2: Operand, /, out: Given = None)
     result = matrix_product(build, convert_array(build, left, dtype), convert_array(build, right, dtype))
     if out is None or is_none(out):
         return _scalar_if_0d(build, result)
-    return _into(build, result, out)
+    return _into(build, result, out, max(left.rank - 2, right.rank - 2, 0))
 
 
-def _into(build: Builder, result: Array, out: Operand) -> Operand:
+def _into(build: Builder, result: Array, out: Operand, batch: int) -> Operand:
+    """The output array with the result in it; only the first `batch` axes broadcast."""
     if not isinstance(out, Array) or out.rank != result.rank:
         raise PythonRaises("output array does not match")
     if out.dtype is not result.dtype:
         raise build.error("E260", "a product into an array of another type is not compiled", "store it with out[:] =")
+    for extent, wanted in zip(result.shape[batch:], out.shape[batch:], strict=True):
+        build.guard_equal(extent, wanted, "output has another shape")
     broadcast_to(build, result.view, out.shape)
     store(build, out, result)
     return out
@@ -125,7 +128,13 @@ def lower_dot(build: Builder, a: Operand, b: Operand, /, out: Given = None) -> O
     result = _dot(build, as_data(build, a), as_data(build, b))
     if out is None or is_none(out):
         return result
-    return _into(build, as_array(build, result), out)
+    if isinstance(out, Array) and not is_contiguous(build, out.view):
+        raise build.error(
+            "E260",
+            "np.dot into an array that is not known to be C-contiguous is not compiled",
+            "store it with out[:] =",
+        )
+    return _into(build, as_array(build, result), out, 0)
 
 
 def _dot(build: Builder, left: Array | Scalar, right: Array | Scalar) -> Operand:

@@ -42,7 +42,7 @@ from weft.numpy_rules.arrays import (
 )
 from weft.numpy_rules.builder import Builder
 from weft.numpy_rules.choosing import chosen_from
-from weft.numpy_rules.elementwise import broadcast_to, cast, map_elements, new_array, scalar_expr, store
+from weft.numpy_rules.elementwise import cast, map_elements, new_array, scalar_expr, store
 from weft.numpy_rules.indexing import drop_axis, insert_axis
 from weft.numpy_rules.registry import numpy_rule
 from weft.numpy_rules.reshaping import flat_array
@@ -214,7 +214,8 @@ def deliver(build: Builder, result: Array | Scalar, out: Given) -> Operand:
     if out.rank != rank:
         raise PythonRaises("output parameter for reduction has the wrong number of dimensions")
     if isinstance(result, Array):
-        broadcast_to(build, result.view, out.shape)
+        for extent, wanted in zip(result.shape, out.shape, strict=True):
+            build.guard_equal(extent, wanted, "output has another shape")
     if not np.can_cast(data_dtype(result).numpy, out.dtype.numpy, "same_kind"):
         raise PythonRaises("the result cannot be cast to the output")
     store(build, out, result)

@@ -6,6 +6,7 @@ after:   map (p) in [0:n] { t = exp(A[p]); write T[p] = t; write B[p] = multiply
 
 Legal when no point of one depends on a different point of the other, and the later map may move up to the earlier one
 (or that one down) past what stands between, by what is known at each place: below a guard that is more than above it.
+What may warn, or reads what may not exist, does not move up past what may leave: Python may never come to it.
 Worth it when they share a container: what one has loaded or computed, the other need not load. A temporary that nobody
 else reads is then dead.
 """
@@ -15,14 +16,16 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import ClassVar
 
+from weft.analysis.effects import effects_of
 from weft.analysis.facts import Constraint, Facts
 from weft.analysis.uses import read_by, written_by
-from weft.ir.exprs import Expr, Value
-from weft.ir.nodes import Guard, Map, Memlet, Node, Program, Region, Tasklet
+from weft.ir.exprs import Expr, Value, const_index
+from weft.ir.nodes import Alloc, Map, Node, Program, Region, Tasklet
 from weft.ir.substitution import with_fresh_values
-from weft.ir.traverse import all_nodes, allocated_by, values_defined_in, values_used_in
+from weft.ir.traverse import all_nodes, allocated_by, values_used_in
 from weft.passes.base import Bench, Session, rewrite_regions
-from weft.passes.tasklets import explicit, is_plain, tidy
+from weft.passes.straight_code import is_inside
+from weft.passes.tasklets import can_warn, explicit, is_plain, tidy
 from weft.support.records import record
 
 # A map looks for a partner among so many before it.
@@ -153,20 +156,33 @@ def _may_move(nodes: list[Node], number: int, position: int, known: list[Facts],
     defined = frozenset[Value]().union(*(bench.defines(nodes[n]) for n in between))
     if not defined.isdisjoint(values_used_in(Region((second,)))):
         return False
-    if any(isinstance(nodes[n], Guard) for n in between) and _reads_by_position(second):
-        return False
+    if any(_may_end(nodes[n]) for n in between) and (_may_warn(second) or not _is_inside(second, known[number], bench)):
+        return False  # Python may never come to it
     return all(not _allocates(nodes[n], second) and ask(nodes[n], second, known[n]) for n in between)
 
 
-def _reads_by_position(node: Node) -> bool:
-    """Whether elements are touched at positions read from memory: a guard has seen that those are inside."""
+def _may_end(node: Node) -> bool:
+    """Whether the program may leave in a node, for more than want of memory."""
+    return effects_of(node).leaves and not isinstance(node, Alloc)
+
+
+def _may_warn(node: Node) -> bool:
     assert isinstance(node, Map)
-    inside = frozenset[Value]().union(*(values_defined_in(inner) for inner in node.body.nodes))
-    memlets: list[Memlet] = []
-    for inner in all_nodes(node.body):
-        if isinstance(inner, Tasklet):
-            memlets += [memlet for _, memlet in inner.reads] + [memlet for memlet, _ in inner.writes]
-    return any(not coordinate.values.isdisjoint(inside) for memlet in memlets for coordinate in memlet.index)
+    tasklets = [inner for inner in all_nodes(node.body) if isinstance(inner, Tasklet)]
+    lets = [let for tasklet in tasklets for let in tasklet.lets if let.warn >= 0 or node.warn >= 0]
+    written = [expr for tasklet in tasklets for _, expr in tasklet.writes if node.warn >= 0]
+    return any(map(can_warn, (*(let.expr for let in lets), *written)))
+
+
+def _is_inside(node: Node, facts: Facts, bench: Bench) -> bool:
+    """Whether all that a map touches exists, by what is known at a place; not where positions are read from memory."""
+    assert isinstance(node, Map)
+    for param, (start, stop) in zip(node.params, node.ranges, strict=True):
+        facts = facts.in_range(param, start, stop, const_index(1))
+    tasklets = [inner for inner in all_nodes(node.body) if isinstance(inner, Tasklet)]
+    reads = [memlet for tasklet in tasklets for _, memlet in tasklet.reads]
+    writes = [memlet for tasklet in tasklets for memlet, _ in tasklet.writes]
+    return all(is_inside(memlet, facts, bench) for memlet in (*reads, *writes))
 
 
 def _allocates(node: Node, user: Node) -> bool:

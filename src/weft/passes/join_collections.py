@@ -17,10 +17,11 @@ from dataclasses import replace
 from typing import ClassVar
 
 from weft.analysis.compactions import Compaction, compaction
+from weft.analysis.effects import effects_of
 from weft.analysis.facts import Facts
 from weft.analysis.memory import made_in_loops
 from weft.ir.exprs import Expr, Value, index
-from weft.ir.nodes import Alloc, Branch, Guard, Loop, Node, Program, Region
+from weft.ir.nodes import Alloc, Branch, Loop, Node, Program, Region
 from weft.ir.substitution import with_fresh_values
 from weft.ir.traverse import all_nodes, allocated_by, touched_containers, used_values, values_used_in
 from weft.passes.base import Bench, Session, rewrite_regions
@@ -102,8 +103,9 @@ class _Joining:
             defined = frozenset[Value]().union(*(self.bench.defines(nodes[n]) for n in between))
             if not defined.isdisjoint(values_used_in(Region((moving,)))):
                 return False
-            # What guards in between establish does not hold above them.
-            if any(isinstance(nodes[n], Guard) for n in between) and not self.stays_inside(moving, known[number]):
+            # What guards, and branches that end the program, establish in between does not hold above them.
+            ends = any(effects_of(nodes[n]).leaves and not isinstance(nodes[n], Alloc) for n in between)
+            if ends and not self.stays_inside(moving, known[number]):
                 return False
         ask = self.bench.legality.independent
         return all(ask(nodes[n], moving, known[n]) if up else ask(moving, nodes[n], known[n]) for n in passed)

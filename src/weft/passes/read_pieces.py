@@ -7,9 +7,9 @@ after:   map (p) in [0:1] { x = A[n - 1]; a = A[p]; write B[p] = x + a }
 
 That is what np.roll, np.concatenate and np.pad leave behind. Points of a map are independent, so it may be cut
 anywhere. Legal where the array has no other writers and is not seen otherwise, the order of the cuts is proved, every
-part reads inside of one piece, and nothing overwrites what the pieces were copied from, neither on the way to the
-reader nor in it. Worth it as long as the parts are few: the array then is never stored. Edges, of a known width along
-the last parameter or along two, are rare.
+part reads inside of one piece, on which no later one lies, and nothing overwrites what the pieces were copied from,
+neither on the way to the reader nor in it. Worth it as long as the parts are few: the array then is never stored.
+Edges, of a known width along the last parameter or along two, are rare.
 """
 
 from __future__ import annotations
@@ -201,7 +201,7 @@ class _Walk:
         ranges = dict(zip(node.params, box, strict=True))
         known: dict[Memlet, Memlet] = {}
         for memlet in put:
-            piece = next((p for p in self.pieces[memlet.container] if self.is_inside(memlet, ranges, p, facts)), None)
+            piece = self.last_copied(memlet, ranges, facts)
             if piece is None:
                 return None
             known[memlet] = piece.at(memlet.index)
@@ -220,14 +220,18 @@ class _Walk:
             id=self.bench.number(),
         )
 
-    def is_inside(self, memlet: Memlet, ranges: dict[Value, Range], piece: _Piece, facts: Facts) -> bool:
+    def last_copied(self, memlet: Memlet, ranges: dict[Value, Range], facts: Facts) -> _Piece | None:
+        """The piece that all of a part reads: the last one there, since later pieces lie over earlier ones."""
         ask = self.bench.legality.is_nonnegative
-        for coordinate, (low, high) in zip(memlet.index, piece.box, strict=True):
-            first = coordinate.substitute({param: start for param, (start, _) in ranges.items()})
-            last = coordinate.substitute({param: stop - 1 for param, (_, stop) in ranges.items()})
-            if not ask(first - low, facts) or not ask(high - 1 - last, facts):
-                return False
-        return True
+        first = [at.substitute({param: start for param, (start, _) in ranges.items()}) for at in memlet.index]
+        last = [at.substitute({param: stop - 1 for param, (_, stop) in ranges.items()}) for at in memlet.index]
+        for piece in reversed(self.pieces[memlet.container]):
+            ends = list(zip(first, last, piece.box, strict=True))
+            if all(ask(begin - low, facts) and ask(high - 1 - end, facts) for begin, end, (low, high) in ends):
+                return piece
+            if not any(ask(begin - high, facts) or ask(low - 1 - end, facts) for begin, end, (low, high) in ends):
+                return None
+        return None
 
 
 def _is_narrow(part: Range, whole: Range) -> bool:
