@@ -53,7 +53,13 @@ def test_counts_are_numpys(dtype: str, bins: int, kind: str) -> None:
 def test_sums_of_weights_are_numpys(dtype: str, weights: str, size: int) -> None:
     a, w = rng().random(size).astype(dtype), (rng().random(size) * 100).astype(weights)
     program: Any = weft.program(weighed, fallback="error")
-    assert_same(program(a, 40, w), weighed(a, 40, w))
+    found, expected = program(a, 40, w), weighed(a, 40, w)
+    if size < 65536:
+        assert_same(found, expected)
+    else:  # sums in parts
+        assert_same(found[1], expected[1])
+        assert found[0].dtype == expected[0].dtype
+        np.testing.assert_allclose(found[0], expected[0], rtol=1e-13 if found[0].dtype == np.float64 else 1e-5)
     assert (program.stats.numpy_calls, program.stats.resumes) == (0, 0)
 
 

@@ -4,8 +4,8 @@
                             for x in a: i = int((x - first) / (last - first) * n), moved to where the edges say;
                                         counts[i] += 1
 
-Weights are added up in NumPy's own order: in double, block by block of 65536 elements, each block's sums then converted
-and added.
+Weights are added up as in NumPy: in double, block by block of 65536 elements, each block's sums then converted and
+added. Where the bins are few a block is added up in parts (`private-bins`).
 """
 
 from __future__ import annotations

@@ -15,8 +15,8 @@ A guard in an arm of a branch leaves it together with the condition: `not branch
 A guard on lengths of slices is checked for the slices as they are written, if from that and the range of the loop it
 follows that none of them is clipped: `A[i + 1:] @ x[i + 1:]` fits for all i below len(x) if len(A) == len(x). Where it
 does not follow, but the guard fails wherever that slice is clipped, this is checked as well: where `A[:i + 1]` is known
-to be whole, so must be `C[:i + 1]` in `C[:i + 1] + A[:i + 1]`. Likewise an index that may be negative, `A[i]` for i in
-`range(h, n - h)`, is checked not to be, unless it is known to be; else Python runs the loop.
+to be whole, so must be `C[:i + 1]` in `C[:i + 1] + A[:i + 1]`. Likewise an index that is negative only if some number
+from outside is, `A[i]` for i in `range(h, n - h)`, is checked not to be; else Python runs the loop.
 
 Guards stay that depend on what the loop computes, that an iteration or the loop may end before, and those for which
 there is no site in front of the loop, or something has been written since that Python could see. Those of `while` stay.
@@ -24,15 +24,14 @@ there is no site in front of the loop, or something has been written since that 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import field, replace
-from typing import ClassVar, Final
+from typing import ClassVar
 
 from weft.analysis.conditions import (
     Atom,
     Clause,
     Constraint,
-    as_index,
     clauses_of,
     condition_of,
     fits_between,
@@ -42,7 +41,7 @@ from weft.analysis.conditions import (
 from weft.analysis.facts import Facts
 from weft.analysis.ranges import is_nonnegative
 from weft.ir.dtypes import NP_BOOL
-from weft.ir.exprs import Expr, Index, Op, Value, const, op, polynomial_of, substitute, values_in
+from weft.ir.exprs import Expr, Index, Value, const, op, polynomial_of, substitute, values_in
 from weft.ir.nodes import (
     Branch,
     Break,
@@ -61,6 +60,7 @@ from weft.ir.traverse import all_nodes, bound_extents, inner_regions, values_def
 from weft.passes.base import Bench, Session
 from weft.passes.open_sites import OpenSite, open_site, rewrite_inside, writes_of
 from weft.passes.propagate_values import PropagateValues
+from weft.passes.slice_clips import Clip, clips_of, unclipped, wrapped_in
 from weft.support.abi import NOT_COMPILED
 from weft.support.records import record
 
@@ -82,7 +82,6 @@ class HoistGuards:
 
 
 _TRIAL = OpenSite(-1, frozenset())
-_CHOICES: Final = ("minimum", "maximum", "select")
 
 
 class _Walk:
@@ -158,6 +157,7 @@ class _Hoisting:
     unclips: bool = False
     lets: dict[Value, Expr] = field(default_factory=dict[Value, Expr])
     clips: dict[Value, Clip] = field(default_factory=dict[Value, "Clip"])
+    wrapped: frozenset[Index] = frozenset()
     found: list[Guard] = field(default_factory=list[Guard])
 
     def run(self) -> tuple[list[Guard], Loop]:
@@ -167,7 +167,8 @@ class _Hoisting:
         own = values_defined_in(self.loop) | frozenset(bound_extents(self.loop, self.bench.containers))
         self.varying = own - {self.loop.var}
         self.lets = _outside_lets(self.loop.body, self.varying)
-        self.clips = _clips(self.loop.body)
+        self.clips = clips_of(self.loop.body)
+        self.wrapped = wrapped_in(self.loop.body)
         self.ends_early = any(_ends_loop(node, 0) for node in self.loop.body.nodes)
         body = self.harvest(self.loop.body, ())
         return self.found, self.loop if body is self.loop.body else replace(self.loop, body=body)
@@ -218,8 +219,8 @@ class _Hoisting:
         if whole is None:
             return "a slice in it may be clipped"
         guards += [Guard(condition_of(clause), self.site.number, guard.reason) for clause in whole]
-        if holds_if and any(self.never_holds(one.condition) for one in guards):
-            return "it is usual that an index is negative"
+        if not all(self.is_likely(one) for one in holds_if if one in self.wrapped):
+            return "an index may well be negative"
         for hoisted in guards:
             self.add(hoisted)
         self.unclips |= bool(holds_if)
@@ -232,9 +233,9 @@ class _Hoisting:
             other = op("logical_not", (outer,), outer.type) if truth else outer
             condition = op("logical_or", (other, condition), NP_BOOL)
         condition = substitute(condition, self.lets)
-        return condition if values_in(condition).isdisjoint(self.varying) else self.unclipped(condition, holds_if)
+        return condition if values_in(condition).isdisjoint(self.varying) else self._unclipped(condition, holds_if)
 
-    def unclipped(self, condition: Expr, holds_if: list[Index]) -> Expr | None:
+    def _unclipped(self, condition: Expr, holds_if: list[Index]) -> Expr | None:
         """A condition as if no slice were clipped in the loop, which is so if the polynomials are not negative."""
         clauses = clauses_of(condition)
         if any(not isinstance(atom, Constraint) for clause in clauses for atom in clause):
@@ -244,7 +245,7 @@ class _Hoisting:
             atoms: list[Atom] = []
             for atom in clause:
                 assert isinstance(atom, Constraint)
-                plain = _unclipped(atom.index, self.clips, holds_if)
+                plain = unclipped(atom.index, self.clips, holds_if)
                 if not plain.values.isdisjoint(self.varying):
                     return None
                 atoms.append(Constraint(plain, atom.equal))
@@ -276,11 +277,11 @@ class _Hoisting:
         """Whether a guard cannot hold where a slice is clipped, which is where a polynomial is negative."""
         clipped = Constraint(-doubtful - 1, equal=False)
         facts = facts.after(Guard(condition_of((clipped,)), -1, ""))
-        clips = _clips(self.loop.body, doubtful)
+        clips = clips_of(self.loop.body, doubtful)
         for clause in clauses_of(substitute(condition, self.lets)):
             atoms = [atom for atom in clause if isinstance(atom, Constraint)]
             holds_if: list[Index] = []
-            there = [Constraint(_unclipped(atom.index, clips, holds_if), atom.equal) for atom in atoms]
+            there = [Constraint(unclipped(atom.index, clips, holds_if), atom.equal) for atom in atoms]
             if (
                 len(atoms) == len(clause)
                 and all(self.never_negative(other, facts) for other in holds_if if other != doubtful)
@@ -295,12 +296,15 @@ class _Hoisting:
             return True
         return atom.equal and self.never_negative(atom.index - 1, facts)
 
-    def never_holds(self, condition: Expr) -> bool:
-        """Whether a condition in front of the loop is known to be false."""
-        known = (None, *self.facts.constraints)
-        return any(
-            all(any(is_refuted(atom, fact) for fact in known) for atom in clause) for clause in clauses_of(condition)
-        )
+    def is_likely(self, polynomial: Index) -> bool:
+        """Whether an index is negative in the loop only if some number from outside is: not `a[i - 1]`, `a[i - k]`."""
+        factors = [factor for monomial, factor in polynomial.terms if self.loop.var in monomial]
+        if not factors:
+            return all(factor >= 0 for _, factor in polynomial.terms)
+        end = self.end(largest=factors[0] < 0)
+        if end is None or len(factors) > 1:
+            return False
+        return all(factor >= 0 for _, factor in polynomial.substitute({self.loop.var: end}).terms)
 
     def add(self, guard: Guard) -> None:
         if any(guard.condition is other.condition for other in self.found):
@@ -410,60 +414,6 @@ def _outside_lets(body: Region, varying: frozenset[Value]) -> dict[Value, Expr]:
             if known and let.value.type.dtype.kind not in "iu":
                 found[let.value] = substitute(let.expr, found)
     return found
-
-
-# ---- slices that may be clipped -------------------------------------------------------------------------------------
-
-
-@record
-class Clip:
-    """What an end or a length is where nothing is clipped, which is where the polynomials are not negative."""
-
-    plain: Index
-    holds_if: tuple[Index, ...]
-
-
-def _clips(body: Region, clipped: Index | None = None) -> dict[Value, Clip]:
-    """`max(x, 0)` and `min(x, n)` among the values of a loop, and what is computed of them: the first argument counts.
-
-    Of a slice that is known to be clipped, where the polynomial `clipped` is negative, they are the second.
-    """
-    found: dict[Value, Clip] = {}
-    for node in all_nodes(body):
-        for let in node.lets if isinstance(node, Tasklet) else ():
-            if as_index(let.expr) is not None or (isinstance(let.expr, Op) and let.expr.name in _CHOICES):
-                holds_if: list[Index] = []
-                plain = _asked_for(let.expr, found, holds_if, clipped)
-                if plain is not None:
-                    found[let.value] = Clip(plain, tuple(holds_if))
-    return found
-
-
-def _asked_for(expr: Expr, clips: Mapping[Value, Clip], holds_if: list[Index], clipped: Index | None) -> Index | None:
-    match expr:
-        case Op(name="select", args=(Op(name="less", args=(at, Index(constant=0))), wrapped, inner)) if at == inner:
-            position, end = as_index(inner), as_index(wrapped)
-            if position is None or end is None or position.values & clips.keys():
-                return None
-            holds_if.append(position)  # an index counted from the end where it is negative
-            return end if position == clipped else position
-        case _:
-            pass
-    if isinstance(expr, Op) and expr.name in ("minimum", "maximum"):
-        asked, limit = (_asked_for(part, clips, holds_if, clipped) for part in expr.args)
-        if asked is None or limit is None:
-            return None
-        holds_if.append(limit - asked if expr.name == "minimum" else asked - limit)
-        return limit if holds_if[-1] == clipped else asked
-    polynomial = as_index(expr)
-    return None if polynomial is None else _unclipped(polynomial, clips, holds_if)
-
-
-def _unclipped(polynomial: Index, clips: Mapping[Value, Clip], holds_if: list[Index]) -> Index:
-    used = [value for value in polynomial.values if value in clips]
-    for value in used:
-        holds_if += clips[value].holds_if
-    return polynomial.substitute({value: clips[value].plain for value in used}) if used else polynomial
 
 
 # ---- ways out -------------------------------------------------------------------------------------------------------
