@@ -92,6 +92,9 @@ def added_up(body: Sequence[Node], memory: Memory) -> Sum | None:
     others = {read for tasklet in tasklets for read in read_by(tasklet)} - {name}
     if len(reads) != 1 or reads[0][1] != target or any(memory.may_overlap(name, other) for other in others):
         return None
+    positions = [position for tasklet in tasklets for _, memlet in tasklet.reads for position in memlet.index]
+    if any(reads[0][0] in position.values for position in (*positions, *target.index)):
+        return None
     lets = [let for tasklet in tasklets for let in tasklet.lets]
     return _sum(target, reads[0][0], expr, lets)
 
@@ -109,7 +112,7 @@ def _sum(target: Memlet, old: Value, expr: Expr, lets: Sequence[Let]) -> Sum | N
     used = [values_in(let.expr) for let in lets if let.value not in chain]
     if old in values_in(other) or any(old in values or not chain.isdisjoint(values) for values in used):
         return None
-    if any(old in position.values for position in target.index) or old.type.dtype.kind not in "iufc":
+    if old.type.dtype.kind not in "iufc":
         return None
     return Sum(target, old.type, warn)
 

@@ -4,9 +4,10 @@
     jacobi_2d    0.41 s       0.33 s      21 ms            12 ms
     median of 54 kernels: 0.38 s, the worst lenet with 1.4 s
 
-Every time is that of a fresh process, whose cache holds the dispatcher that all programs share and nothing of the
-kernel. The clock runs from decorating to the first result; imports and inputs come before. With `--frameworks`, the
-same of each of them (`build_times`): building and the first call, with nothing kept and with what that left.
+Every time is that of a fresh process, whose cache holds what programs share (the dispatcher and, after the first that
+needs them, the functions for matrix products) and nothing of the kernel. The clock runs from decorating to the first
+result; imports and inputs come before. With `--frameworks`, the same of each of them (`build_times`): building and the
+first call, with nothing kept and with what that left.
 """
 
 from __future__ import annotations
