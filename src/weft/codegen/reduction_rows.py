@@ -9,14 +9,23 @@ is NumPy's order, and it vectorizes. Where elements are quickly computed, severa
                 row[l] = (((row[l] + a[i * m + first + l]) + a[(i + 1) * m + first + l]) + ...
 
 Several rows of results of the same places (a `Group`) are made in the same loops.
+
+Threads take blocks of the elements, in the order of memory. Each block has totals of its own, and these are joined:
+
+    double parts[16384];
+    block(begin, end):  for (i = ...) for (l = 0; l < width; ++l) parts[number * width + l] += a[i * m + first + l];
+    for (number = 1; number < blocks; ++number)
+        for (l = 0; l < width; ++l)
+            parts[l] = parts[l] + parts[number * width + l];
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
-from typing import Final
+from typing import Final, TypeAlias
 
 from weft.codegen.c_types import c_type
 from weft.codegen.reduction_lanes import Group, operations, power_of_two
@@ -26,7 +35,10 @@ from weft.codegen.reduction_strips import Strips, emit_strips
 from weft.support.records import record
 
 _ROW_BYTES: Final = 16384  # long enough to read memory in order, short enough for the first cache
+_PARTS_BYTES: Final = 131072  # of the totals of all blocks
 _TOGETHER: Final = 4  # elements that go into a total at once
+_SHORT: Final = 32  # results in a row: with as many the next element need not wait for the total
+_LONG: Final = 512  # with fewer, memory is read faster in its own order
 _QUICK: Final = 4  # with more operations per element, totals are not what the machine waits for
 
 
@@ -39,12 +51,16 @@ def row_length(group: Group) -> int:
 
 @record
 class _Row:
-    """A part of the axis `fast`: its first element, its length, the arrays of its totals."""
+    """A part of the axis `fast`: its first element, its length, the arrays of its totals.
+
+    `span` are the elements that go into them, of the first axis that is combined; None for all.
+    """
 
     fast: int
     first: str
     width: str
     totals: list[str]
+    span: tuple[str, str] | None = None
 
 
 def emit_row(group: Group, fast: int, number: str, wanted: str) -> None:
@@ -61,14 +77,78 @@ def emit_row(group: Group, fast: int, number: str, wanted: str) -> None:
     if group[0].node.op in POSITIONS:
         _emit_places(group[0], row)
         return
+    _emit_totals(group, row)
+    _emit_end(group, row)
+
+
+def _emit_totals(group: Group, row: _Row) -> None:
     for reduction, totals in zip(group, row.totals, strict=True):
         start = f"{totals}[%s] = {reduction.identity};"
-        _emit_over(reduction, row, lambda n, start=start: kernel.line(start % n), computed=False)
+        _emit_over(reduction, row, lambda n, start=start: reduction.kernel.line(start % n), computed=False)
     with all_measured(group):
-        emit_strips(group, Strips(fast, row.first, row.width, row.totals), partial(_emit_sums, group, row))
+        strips = Strips(row.fast, row.first, row.width, row.totals, row.span)
+        emit_strips(group, strips, partial(_emit_sums, group, row))
+
+
+def _emit_end(group: Group, row: _Row) -> None:
+    """Look into the results, and write them."""
     for reduction, totals in zip(group, row.totals, strict=True):
         _emit_inspection(reduction, row, totals)
     _emit_over(group[0], row, lambda n: _emit_results(group, row, n))
+
+
+# ---- blocks of elements ---------------------------------------------------------------------------------------------
+
+
+def emit_blocks(group: Group, fast: int, versions: Callable[[Callable[[], None]], None], threads: Threads) -> None:
+    """All results, from blocks of elements on `threads`: what runs a body `begin` to `end` of so many blocks."""
+    kernel, claim, reduction = group[0].kernel, group[0].kernel.names.claim, group[0]
+    extent, rows = reduction.extent(fast), reduction.extent(reduction.reduced[0])
+    room = min(_PARTS_BYTES // max(x.dtype.itemsize, 4) for x in group) // power_of_two(len(group))
+    parts = [claim("parts") for _ in group]
+    for x, name in zip(group, parts, strict=True):
+        kernel.line(f"{x.type} {kernel.declare(name, f'{x.type} *')}[{room}];")
+    length = kernel.bind(f"{extent} < {row_length(group)} ? {extent} : {row_length(group)}", "int64_t", "length")
+    wanted = f"{kernel.support.machine('blocks')}({reduction.points}, {rows}, {length}, {room})"
+    blocks = kernel.bind(wanted, "int64_t", "blocks")
+    size = kernel.bind(f"({rows} + {blocks} - 1) / {blocks}", "int64_t", "size")
+    count = kernel.bind(f"{size} > 0 ? ({rows} + {size} - 1) / {size} : 1", "int64_t", "count")
+    row = _Row(fast, kernel.declare(claim("first"), "int64_t"), kernel.declare(claim("width"), "int64_t"), parts)
+    with kernel.block(f"for (int64_t {row.first} = 0; {row.first} < {extent}; {row.first} += {length})"):
+        left = f"{extent} - {row.first}"
+        kernel.line(f"const int64_t {row.width} = {left} > {length} ? {length} : {left};")
+        for x in group:
+            declare_raised(x)
+        threads(count, lambda: _emit_blocks_of(group, row, size, versions))
+        number = claim("number")
+        with kernel.block(f"for (int64_t {number} = 1; {number} < {count}; ++{number})"):
+            _emit_over(reduction, row, lambda n: _emit_join(group, row, n, number), computed=False)
+        _emit_end(group, row)
+
+
+Threads: TypeAlias = Callable[[str, Callable[[], None]], None]
+
+
+def _emit_blocks_of(group: Group, row: _Row, size: str, versions: Callable[[Callable[[], None]], None]) -> None:
+    """The blocks from `begin` to `end`."""
+    kernel, claim = group[0].kernel, group[0].kernel.names.claim
+    number, low, high, totals = claim("number"), claim("low"), claim("high"), [claim("row") for _ in group]
+    rows = group[0].extent(group[0].reduced[0])
+    with kernel.block(f"for (int64_t {number} = begin; {number} < end; ++{number})"):
+        kernel.line(f"const int64_t {low} = {number} * {size};")
+        kernel.line(f"const int64_t {high} = {rows} - {low} > {size} ? {low} + {size} : {rows};")
+        for reduction, part, name in zip(group, row.totals, totals, strict=True):
+            kernel.line(f"{reduction.type} *const {name} = {part} + {number} * {row.width};")
+        versions(lambda: _emit_totals(group, replace(row, totals=totals, span=(low, high))))
+
+
+def _emit_join(group: Group, row: _Row, at: str, number: str) -> None:
+    for reduction, part in zip(group, row.totals, strict=True):
+        total, other = f"{part}[{at}]", f"{part}[{number} * {row.width} + {at}]"
+        reduction.kernel.line(f"{total} = {reduction.combine(total, other)};")
+
+
+# ---- the elements ---------------------------------------------------------------------------------------------------
 
 
 def _emit_results(group: Group, row: _Row, number: str) -> None:
@@ -85,14 +165,31 @@ def _emit_sums(group: Group, row: _Row) -> None:
             target, x = f"{totals}[{n}]", reduction.element()
             kernel.line(f"{target} = {reduction.combine(target, x)};")
 
-    if not reduced or any(x.warnings.checked or operations(x) > _QUICK for x in group):
-        with group[0].loops(reduced):
+    def one_by_one() -> None:
+        with group[0].loops(reduced, row.span):
             _emit_over(group[0], row, combine)
+
+    if not reduced or any(x.warnings.checked or operations(x) > _QUICK for x in group):
+        one_by_one()
         return
-    *outer, last = reduced
-    at, extent = kernel.names.claim("at"), group[0].extent(last)
-    with group[0].loops(outer):
-        kernel.line(f"int64_t {at} = 0;")
+    extent = group[0].source.shape[row.fast].constant
+    if extent is None:
+        with kernel.block(f"if ({row.width} >= {_SHORT} && {row.width} < {_LONG})"):
+            one_by_one()
+        with kernel.block("else"):
+            _emit_several(group, row, combine)
+    elif _SHORT <= extent < _LONG:
+        one_by_one()
+    else:
+        _emit_several(group, row, combine)
+
+
+def _emit_several(group: Group, row: _Row, combine: Callable[[str], None]) -> None:
+    """Several elements go into a total while it is at hand."""
+    kernel, (*outer, last) = group[0].kernel, group[0].reduced
+    at, (start, extent) = kernel.names.claim("at"), (not outer and row.span) or ("0", group[0].extent(last))
+    with group[0].loops(outer, row.span):
+        kernel.line(f"int64_t {at} = {start};")
         with kernel.block(f"for (; {at} + {_TOGETHER} <= {extent}; {at} += {_TOGETHER})"):
             _emit_over(group[0], row, lambda n: _combine_several(group, last, [f"{x}[{n}]" for x in row.totals], at))
         with group[0].loops([last], (at, extent)):

@@ -30,12 +30,16 @@ _QUICK: Final = 4  # with more operations per element, totals are not what the m
 
 @record
 class Strips:
-    """The row to be cut: its axis, where it starts on it, its length, the arrays of its totals."""
+    """The row to be cut: its axis, where it starts on it, its length, the arrays of its totals.
+
+    `span` are the elements that go into them, of the first axis that is combined; None for all.
+    """
 
     fast: int
     first: str
     width: str
     totals: list[str]
+    span: tuple[str, str] | None = None
 
 
 def emit_strips(group: Group, row: Strips, otherwise: Callable[[], None]) -> None:
@@ -72,7 +76,7 @@ def _emit_cut(group: Group, row: Strips, size: int) -> None:
             kernel.line(f"{reduction.type} {totals}[{size}];")
             with reduction.over(size) as number:
                 kernel.line(f"{totals}[{number}] = {reduction.identity};")
-        with first.loops(first.reduced), first.over(size) as number:
+        with first.loops(first.reduced, row.span), first.over(size) as number:
             kernel.line(f"const int64_t {first.name(row.fast)} = {row.first} + {strip} + {number};")
             for reduction, totals in zip(group, few, strict=True):
                 total = f"{totals}[{number}]"

@@ -32,7 +32,7 @@ from weft.codegen.reduction_lanes import (
 )  # fmt: skip
 from weft.codegen.reduction_positions import emit_position
 from weft.codegen.reduction_replays import all_measured, declare_raised, inspect, pin
-from weft.codegen.reduction_rows import emit_row, row_length
+from weft.codegen.reduction_rows import emit_blocks, emit_row, row_length
 from weft.codegen.reduction_source import emit_versions, fast_axis, reduced_elements
 from weft.codegen.reduction_state import POSITIONS, Reduction
 from weft.codegen.reduction_warnings import plan_warnings
@@ -183,6 +183,10 @@ def _emit_across(group: Group, fast: int, *, parallel: bool) -> None:
     """One row of results after the other."""
     kernel, reduction = group[0].kernel, group[0]
     outer, number = [axis for axis in reduction.kept if axis != fast], kernel.names.claim("number")
+    if parallel and not outer and reduction.reduced and _may_be_cut(group, reduction.reduced):
+        versions = partial(_emit_versions, group, [fast])
+        emit_blocks(group, fast, versions, lambda count, emit: _emit_threads(group, count, emit, "1", raised=True))
+        return
     length, extent = str(row_length(group)), reduction.extent(fast)
     if parallel and not outer:
         length = kernel.bind(f"{kernel.support.machine('row')}({extent}, {length})", "int64_t", "length")

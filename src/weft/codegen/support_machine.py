@@ -118,6 +118,21 @@ static inline int64_t weft_row(int64_t count, int64_t most)
     return row < 128 ? 128 : row > most ? most : row;
 }
 """,
+    # Blocks of rows that threads share, each with `width` totals of its own, for which there are `room` places. Their
+    # number does not depend on that of threads.
+    "blocks": """
+static inline int64_t weft_blocks(double points, int64_t rows, int64_t width, int64_t room)
+{
+    int64_t blocks = width > 0 ? room / width : 1;
+    if (blocks > 64)
+        blocks = 64;
+    if (blocks > rows / 4)
+        blocks = rows / 4;
+    if (blocks > points / 16384.0)
+        blocks = (int64_t)(points / 16384.0);
+    return blocks < 1 ? 1 : blocks;
+}
+""",
     "trips": """
 static inline uint64_t weft_trips(int64_t start, int64_t stop, int64_t step)
 {
