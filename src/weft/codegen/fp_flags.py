@@ -110,7 +110,7 @@ def plan_nest(kernel: Kernel, nest: Nest) -> Plan:
     found = nest_operations(kernel.program, nest)
     if not found.sites:
         return Plan(Way.NONE)
-    if _is_whole(kernel, nest):
+    if _is_whole(kernel, nest) and not _is_jammed(nest):
         if found.exact:
             return Plan(Way.EXACT, found.sites, found)
         if found.kinds or any(map(is_arithmetic, found.unseen)):
@@ -145,6 +145,11 @@ def _is_whole(kernel: Kernel, nest: Nest) -> bool:
         bound = any(isinstance(carry.target, str) for carry in nest.carries)
         return not bound and not any(isinstance(x, Map | Elementwise | Reduce | Scan | MatMul) for x in inside)
     return kernel.parallel or _is_parallel(nest) or not any(_is_parallel(node) for node in inside)
+
+
+def _is_jammed(nest: Nest) -> bool:
+    """Whether a nest has a few points only, too few to read the processor's flags for."""
+    return isinstance(nest, Map) and nest.schedule is Schedule.JAMMED
 
 
 def _is_parallel(node: Node) -> bool:

@@ -90,12 +90,15 @@ def _emit_loop(kernel: Kernel, node: Map, span: Span, before: Callable[[], None]
             before()
         kernel.emit_region(kernel, node.body, Scope())
         kernel.map_depth -= 1
-    if kernel.rewritten is None and node.schedule is not Schedule.RARE:
+    start, stop = node.ranges[-1]
+    if kernel.rewritten is None and node.schedule not in (Schedule.RARE, Schedule.JAMMED):
         flags = kernel.flags
         noted = [flags.suspect, *flags.sites.values()] if flags is not None else []
         used = words(body.text)
         joined = [name for name in dict.fromkeys(noted) if name in used]
         kernel.line(f"#pragma omp simd reduction(|:{', '.join(joined)})" if joined else "#pragma omp simd")
+    elif node.schedule is Schedule.JAMMED and (stop - start).constant is not None:
+        kernel.line(f"#pragma GCC unroll {(stop - start).constant}")
     kernel.line(f"{span.head} {{")
     kernel.writer.lines += body.lines
     kernel.line("}")

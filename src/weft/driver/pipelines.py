@@ -24,6 +24,7 @@ from weft.passes.in_place import InPlace
 from weft.passes.inline_producers import InlineProducers
 from weft.passes.inner_products import InnerProducts
 from weft.passes.interchange_maps import InterchangeMaps
+from weft.passes.jam_lines import JamLines
 from weft.passes.join_collections import JoinCollections
 from weft.passes.loop_reductions import LoopReductions
 from weft.passes.loop_to_map import LoopToMap
@@ -36,6 +37,7 @@ from weft.passes.recurrences_outward import RecurrencesOutward
 from weft.passes.report_wishes import ReportWishes
 from weft.passes.schedule_maps import ScheduleMaps
 from weft.passes.simplify import Simplify
+from weft.passes.split_loops import SplitLoops
 from weft.passes.split_maps import SplitMaps
 from weft.passes.stack_arrays import StackArrays
 from weft.passes.strip_loops import StripLoops
@@ -82,6 +84,7 @@ def _cpu_passes() -> tuple[Pass, ...]:
         SweepMatrices(),  # products, and what stands between them, are what they will be
         JoinCollections(),
         DenseRefs(),
+        SplitLoops(),  # of maps that are whole
         InterchangeMaps(),
         LoopsInward(),  # the innermost parameter of each map is known now
         LoopReductions(),  # of what is now a loop at a point
@@ -97,6 +100,7 @@ def _cpu_passes() -> tuple[Pass, ...]:
         FuseRows(),  # of what shares memory by now, before rows are cut otherwise
         FlattenMaps(),
         StripLoops(),  # of maps as flat as they get
+        JamLines(),  # of the loops that are left in maps
         FuseReductions(),  # nothing may come between them any more
         ScheduleMaps(),
     )

@@ -43,6 +43,7 @@ class Schedule(Enum):
     SIMD = "simd"
     PARALLEL = "parallel"
     RARE = "rare"  # in order, and so few that they are not worth much of the C compiler's time
+    JAMMED = "jammed"  # a few, one after the other without vectors: each has a place in what stands around
 
 
 @record

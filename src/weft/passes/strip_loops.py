@@ -49,7 +49,7 @@ from weft.ir.nodes import (
 from weft.ir.traverse import all_nodes, memlets_of, values_used_in
 from weft.passes.base import Bench, Session
 from weft.passes.loop_bodies import nest_with_outermost, rewrite_loops
-from weft.passes.tasklets import is_plain
+from weft.passes.tasklets import is_plain, only_reads
 from weft.passes.wording import why_serial
 from weft.support.records import record
 
@@ -98,7 +98,7 @@ def _nest(loop: Loop) -> _Nest | None:
     """The nest that a loop is the outermost one of."""
     match loop.body.nodes:
         case (*first, (Map() | Loop()) as last, Continue()) if not loop.carries:
-            reads = tuple(node for node in first if isinstance(node, Tasklet) and _only_reads(node))
+            reads = tuple(node for node in first if isinstance(node, Tasklet) and only_reads(node))
             if len(reads) != len(first):
                 return None
         case _:
@@ -107,11 +107,6 @@ def _nest(loop: Loop) -> _Nest | None:
         return _Nest((loop,), (reads,), last) if last.params and is_plain(last) else None
     inner = _nest(last)
     return None if inner is None else _Nest((loop, *inner.loops), (reads, *inner.reads), inner.points)
-
-
-def _only_reads(tasklet: Tasklet) -> bool:
-    """Whether it may as well run more than once."""
-    return not tasklet.writes and all(let.warn < 0 for let in tasklet.lets)
 
 
 def _defined(tasklet: Tasklet) -> list[Value]:

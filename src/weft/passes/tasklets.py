@@ -194,6 +194,11 @@ def tidy(node: Map, bench: Bench) -> Map:
     return node if body == node.body else replace(node, body=body)
 
 
+def only_reads(tasklet: Tasklet) -> bool:
+    """Whether it may as well run more than once."""
+    return not tasklet.writes and all(let.warn < 0 for let in tasklet.lets)
+
+
 def is_plain(node: Node) -> bool:
     """A map of nothing but tasklets."""
     return isinstance(node, Map) and all(isinstance(inner, Tasklet) for inner in node.body.nodes)
