@@ -1,4 +1,4 @@
-/* Calls of NumPy's own functions from inside a kernel: takes the GIL, lends the arguments, copies the results. */
+/* Calls of NumPy's own functions from inside a kernel: takes the GIL, lends the arguments, takes or copies the results. */
 
 /* The floating-point flags of this thread, taken down: NumPy looks at them, and so does the kernel after the call. */
 static uint64_t take_fp_flags(void)
@@ -22,6 +22,22 @@ static void put_fp_flags(uint64_t flags)
 #endif
 }
 
+enum { ADOPTED_MINIMUM_BYTES = 64 << 10 }; /* NumPy keeps small pieces of memory for itself */
+
+/* The memory of an array that nobody else has, if it is malloc's; NULL if it must be copied. The array then has none.
+ * Memory of ours begins at a multiple of 64 bytes and has whole ones of them: this must not be taken for such a piece. */
+static weft_block *adopted_memory(call_state *state, PyArrayObject *array, int64_t size_bytes)
+{
+    if (size_bytes < ADOPTED_MINIMUM_BYTES || array->head.ob_refcnt != 1 || !(array->flags & NPY_OWNDATA) ||
+        array->base || array->memory_handler != numpy.default_memory_handler || (uintptr_t)array->data % 64 == 0)
+        return NULL;
+    weft_block *block = new_block(state, array->data, size_bytes);
+    if (!block) return NULL;
+    array->flags &= ~NPY_OWNDATA;
+    PyTraceMalloc_Untrack(NUMPY_TRACE_DOMAIN, (uintptr_t)array->data);
+    return block;
+}
+
 /* One result into out[]. The caller of NumPy has checked the types; this only keeps a mistake there from doing harm. */
 static int store_result(call_state *state, const result_record *expected, PyObject *object, weft_value *place)
 {
@@ -39,9 +55,12 @@ static int store_result(call_state *state, const result_record *expected, PyObje
         memcpy(place, array->data, (size_t)size);
         return 1;
     }
-    weft_block *block = context_alloc(&state->ctx, size);
-    if (!block) return 0;
-    memcpy(block->data, array->data, (size_t)size);
+    weft_block *block = adopted_memory(state, array, size);
+    if (!block) {
+        block = context_alloc(&state->ctx, size);
+        if (!block) return 0;
+        memcpy(block->data, array->data, (size_t)size);
+    }
     memcpy((int64_t *)place->a.shape, array->shape, sizeof(int64_t) * (size_t)ndim);
     place->a.block = block;
     place->a.data = block->data;

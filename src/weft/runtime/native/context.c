@@ -76,12 +76,9 @@ static void drop_block(call_state *state, weft_block *block)
     else if (block == &state->inline_blocks[state->blocks_used - 1]) state->blocks_used--;
 }
 
-static weft_block *context_alloc(weft_ctx *ctx, int64_t size_bytes)
+/* A block with memory that is free_memory's from now on; NULL, and the memory as it was, if there is none. */
+static weft_block *new_block(call_state *state, void *data, int64_t size_bytes)
 {
-    call_state *state = (call_state *)ctx;
-    if (size_bytes < 0) return NULL;
-    void *data = take_memory(size_bytes);
-    if (!data) return NULL;
     lock_state(state);
     weft_block *block = new_header(state);
     if (block) {
@@ -94,6 +91,14 @@ static weft_block *context_alloc(weft_ctx *ctx, int64_t size_bytes)
         if (counters[2] > counters[3]) counters[3] = counters[2];
     }
     unlock_state(state);
+    return block;
+}
+
+static weft_block *context_alloc(weft_ctx *ctx, int64_t size_bytes)
+{
+    if (size_bytes < 0) return NULL;
+    void *data = take_memory(size_bytes);
+    weft_block *block = data ? new_block((call_state *)ctx, data, size_bytes) : NULL;
     if (!block) free_memory(data, size_bytes);
     return block;
 }

@@ -29,6 +29,8 @@ void PyObject_GC_Track(void *);
 void PyObject_GC_UnTrack(void *);
 void PyObject_GC_Del(void *);
 PyObject *PyType_GenericAlloc(PyTypeObject *, Py_ssize_t);
+int PyTraceMalloc_Untrack(unsigned int, uintptr_t);
+#define NUMPY_TRACE_DOMAIN 389047 /* under which NumPy tells tracemalloc of its arrays */
 
 extern PyObject _Py_NoneStruct;
 extern PyTypeObject PyBool_Type, PyLong_Type, PyFloat_Type, PyComplex_Type, PyTuple_Type, PyUnicode_Type, PySlice_Type,
