@@ -125,6 +125,7 @@ test_ctx *test_open(void *const *library, int64_t allocations, int64_t polls)
     self->ctx.parallel = test_parallel;
     self->ctx.warn = test_warn;
     self->ctx.library = library;
+    self->ctx.counters[6] = 4; /* threads are awake */
     self->allocations_left = allocations;
     self->polls_left = polls;
     return self;

@@ -5,7 +5,7 @@ after:   struct f_env_0 { const double *a; int64_t n; int32_t fp; };
          static void f_body_0(void *raw, int64_t begin, int64_t end) { ... }
          ...
          struct f_env_0 env = {.a = a, .n = n, .fp = 0};
-         if (work >= 32768)
+         if (weft_pays(ctx, work, 16384))
              ctx->parallel(ctx, f_body_0, &env, count, grain);
          else
              f_body_0(&env, 0, count);
@@ -19,8 +19,8 @@ from typing import Final
 from weft.codegen.kernel import Kernel, words
 from weft.support.records import record
 
-# Below this many points everything runs on the calling thread: starting threads would cost more.
-PARALLEL_POINTS = 32768
+# Below this many points everything runs on the calling thread, even where others are awake.
+PARALLEL_POINTS = 16384
 
 _TURNS: Final = 255  # of a while loop between two looks for interrupts
 
@@ -98,7 +98,7 @@ def emit_outlined(
 ) -> None:
     """Run a body from 0 to `count`, on threads if that is `points` or more pieces of work, `grain` at a time."""
     emit_environment(kernel, body, env)
-    kernel.line(f"if ({points} >= {PARALLEL_POINTS})")
+    kernel.line(f"if (weft_pays(ctx, {points}, {PARALLEL_POINTS}))")
     grain = grain or f"{kernel.support.machine('grain')}({count}, {points})"
     kernel.line(f"    ctx->parallel(ctx, {body.name}, &{env}, {count}, {grain});")
     kernel.line("else")

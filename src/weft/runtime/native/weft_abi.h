@@ -52,7 +52,8 @@ struct weft_ctx {
     int32_t (*call_python)(weft_ctx *, int32_t call, weft_value *out); /* WEFT_CALL_*; see KernelInfo.numpy_calls */
     void *const *library;                                    /* KernelInfo.libraries, resolved */
     int64_t counters[8];                                     /* 0 allocations, 1 bytes allocated, 2 live, 3 peak live,
-                                                                4 parallel regions, 5 NumPy calls */
+                                                                4 parallel regions, 5 NumPy calls,
+                                                                6 regions too brief to wake threads for */
     void *state;                                             /* the caller's own */
 };
 
@@ -82,12 +83,20 @@ struct weft_ctx {
 #define WEFT_PIECE(number) 1
 #endif
 
-/* A function with much arithmetic for each access: the widest vectors there are, which for others do not pay. */
-#if defined(__GNUC__) && !defined(__clang__) && defined(__AVX512F__)
+/* A function with much arithmetic for each access: the widest vectors there are, which for others do not pay. A
+ * processor of the fourth Zen generation (the third to compilers that do not know it) does them in two halves. */
+#if defined(__GNUC__) && !defined(__clang__) && defined(__AVX512F__) && !defined(__znver3__) && !defined(__znver4__)
 #define WEFT_WIDE __attribute__((target("prefer-vector-width=512")))
 #else
 #define WEFT_WIDE
 #endif
+
+/* Whether threads shall share so much work: where `least` pays with threads that are awake, eight times as much pays
+ * for waking them. They are woken for less in a call that has had some such regions: more will follow. */
+static inline int weft_pays(weft_ctx *ctx, double work, double least)
+{
+    return work >= least && (work >= 8 * least || ctx->counters[6]++ >= 4);
+}
 
 static inline int32_t weft_poll(weft_ctx *ctx) { return --ctx->fuel < 0 && ctx->poll(ctx); }
 #endif
