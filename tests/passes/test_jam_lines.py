@@ -130,7 +130,7 @@ def one_by_one(a: Any, b: Any, weight: float) -> None:
 @pytest.mark.parametrize("function", [smoothed, one_by_one])
 @pytest.mark.parametrize("rows", [0, 1, 5, 31, 32, 64, 77, 300])
 def test_programs(function: Any, rows: int, threads: int) -> None:
-    compiled = weft.program(function, threads=threads, fallback="error")
+    compiled: Any = weft.program(function, threads=threads, fallback="error")
     made = np.random.default_rng(rows).random((rows, 80)) + 0.5
     for view in (made, np.asfortranarray(made), made[::-1, ::2]):
         a, b, c = view.copy(order="K"), np.ones_like(view), np.ones_like(view)

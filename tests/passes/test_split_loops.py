@@ -1,4 +1,4 @@
-"""Loops of numbers and maps in two: only where no number needs what a map did before, and with each turn's own numbers."""
+"""Loops of numbers and maps in two: only where no number needs what a map did, and with each turn's own numbers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 import weft
 from tests.conftest import Golden
 from tests.passes.programs import after, assert_same_meaning, body_text, program
-from weft.ir.nodes import Loop, Program
+from weft.ir.nodes import Branch, Loop, Program
 from weft.passes.split_loops import SplitLoops
 
 NUMBERS = """\
@@ -36,7 +36,8 @@ def turns(body: str, head: str = HEAD, last: str = "continue") -> Program:
 
 def loops(given: Program) -> int:
     branch = given.body.nodes[2]
-    return sum(isinstance(node, Loop) for node in getattr(branch, "then").nodes)
+    assert isinstance(branch, Branch)
+    return sum(isinstance(node, Loop) for node in branch.then.nodes)
 
 
 CARRIED = HEAD.replace("1:%n.1 {", "1:%n.1 carry (%s.30: f8 = 1.0:f8) {")
@@ -58,9 +59,11 @@ ONE = [
                                        .replace("write A[%i.21]", "write A[0]"))),
     ("numbers of the map after it", turns(f"{NUMBERS}\n{MAP}\n    tasklet {{\n      %w.40: f8 = P[0, 0]\n"
                                           "      write B[%i.21] = %w.40\n    }")),
-    ("points that meet", turns(f"{NUMBERS}\n{MAP.replace('[0, %j.24]', '[0, %j.24 - 1]', 1)}".replace("[0:%c", "[1:%c"))),
+    ("points that meet", turns(f"{NUMBERS}\n{MAP.replace('[0, %j.24]', '[0, %j.24 - 1]', 1)}"
+                               .replace("[0:%c", "[1:%c"))),
     ("more points in every turn", turns(f"{NUMBERS}\n{MAP.replace('0:%c.4', '0:%i.21')}")),
-    ("turns that may be less than none", turns(f"{NUMBERS}\n{MAP}", HEAD.replace("greater_equal(%n.1, 1)", "less(%c.4, 9)"))),
+    ("turns that may be less than none", turns(f"{NUMBERS}\n{MAP}",
+                                               HEAD.replace("greater_equal(%n.1, 1)", "less(%c.4, 9)"))),
 ]  # fmt: skip
 
 
@@ -123,7 +126,8 @@ def test_programs(function: Any, shape: tuple[int, int], threads: int) -> None:
     made = np.random.default_rng(3).random(shape) + 0.5
     for view in (made, np.asfortranarray(made), made[::-1, ::-1]):
         results: list[Any] = []
-        for run in (weft.program(function, threads=threads, fallback="error"), function):
+        runs: list[Any] = [weft.program(function, threads=threads, fallback="error"), function]
+        for run in runs:
             right, p, q = view.copy(order="K"), np.zeros(max(shape)), np.ones(shape)
             results.append((run(0.4, right, p, q), p, q))
         for got, expected in zip(*results, strict=True):

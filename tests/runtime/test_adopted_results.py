@@ -32,12 +32,14 @@ def thrown_away(x: Any) -> Any:
 @pytest.mark.parametrize("size", [5, 8191, 8192, 40_000, 300_001])
 @pytest.mark.parametrize("function", [ordered, in_pieces, thrown_away])
 def test_results(function: Any, size: int) -> None:
-    compiled = weft.program(function, fallback="error")
+    compiled: Any = weft.program(function, fallback="error")
     x = np.random.default_rng(size).random(size)
     results = [compiled(x) for _ in range(4)]
     expected = function(x)
     for got in results:
-        for a, b in zip(got if type(got) is tuple else (got,), expected if type(got) is tuple else (expected,), strict=True):
+        for a, b in zip(
+            got if type(got) is tuple else (got,), expected if type(got) is tuple else (expected,), strict=True
+        ):
             np.testing.assert_allclose(a, b, rtol=1e-12)
     first = results[0][1] if type(results[0]) is tuple else results[0]
     if isinstance(first, np.ndarray):
@@ -53,8 +55,7 @@ def test_memory_is_given_back() -> None:
     tracemalloc.start()
     try:
         for _ in range(3):
-            kept = compiled(x)
-        del kept
+            compiled(x)
         gc.collect()
         live, peak = tracemalloc.get_traced_memory()
     finally:

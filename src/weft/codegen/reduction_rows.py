@@ -82,9 +82,10 @@ def emit_row(group: Group, fast: int, number: str, wanted: str) -> None:
 
 
 def _emit_totals(group: Group, row: _Row) -> None:
+    kernel = group[0].kernel
     for reduction, totals in zip(group, row.totals, strict=True):
         start = f"{totals}[%s] = {reduction.identity};"
-        _emit_over(reduction, row, lambda n, start=start: reduction.kernel.line(start % n), computed=False)
+        _emit_over(reduction, row, lambda n, start=start: kernel.line(start % n), computed=False)
     with all_measured(group):
         strips = Strips(row.fast, row.first, row.width, row.totals, row.span)
         emit_strips(group, strips, partial(_emit_sums, group, row))

@@ -23,6 +23,9 @@ COMPLEX_FUNCTIONS: Final = {
     "multiply_add": """
 static inline $T weft_multiply_add_$S($T c, $T a, $T b) { return c + @multiply(a, b); }
 """,
+    "fused": """
+static inline $T weft_fused_$S($T c, $T a, $T b) { return @multiply_add(c, a, b); }
+""",
     "join": """
 static inline $T weft_join_$S($T a, $T b) { return a + b; }
 """,

@@ -8,6 +8,19 @@ FLOAT_FUNCTIONS: Final = {
     "multiply_add": """
 static inline $T weft_multiply_add_$S($T c, $T a, $T b) { return c + a * b; }
 """,
+    # In one step where the processor can, as in BLAS.
+    "fused": """
+static inline $T weft_fused_$S($T c, $T a, $T b)
+{
+#if defined(__FMA__) && $B == 64
+    return __builtin_fma(a, b, c);
+#elif defined(__FMA__)
+    return __builtin_fmaf(a, b, c);
+#else
+    return c + a * b;
+#endif
+}
+""",
     "join": """
 static inline $T weft_join_$S($T a, $T b) { return a + b; }
 """,

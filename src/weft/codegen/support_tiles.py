@@ -184,6 +184,69 @@ static void weft_product_shared_$S(weft_ctx *ctx, int64_t m, int64_t n, int64_t 
     &fp_raise(all.raised);
 }
 """,
+    # Many rows times a matrix of at most four rows and columns, which stays in registers.
+    "product_thin": """
+typedef struct {
+    int64_t a0, a1, b0, b1, c0;
+    const char *a, *b;
+    char *c;
+    int32_t raised, kind;
+} weft_thin_$S;
+
+static inline __attribute__((always_inline)) void weft_thin_rows_$S(const weft_thin_$S *all, int n, int k,
+                                                                    int64_t begin, int64_t end)
+{
+    $T right[4][4];
+    for (int p = 0; p < k; ++p)
+        for (int j = 0; j < n; ++j)
+            right[p][j] = *(const $T *)(all->b + p * all->b0 + j * all->b1);
+    for (int64_t i = begin; i < end; ++i) {
+        const char *row = all->a + i * all->a0;
+        $T left[4];
+        for (int p = 0; p < k; ++p)
+            left[p] = *(const $T *)(row + p * all->a1);
+        for (int j = 0; j < n; ++j) {
+            $T sum = left[0] * right[0][j];
+            for (int p = 1; p < k; ++p)
+                sum = @fused(sum, left[p], right[p][j]);
+            (($T *)(all->c + i * all->c0))[j] = sum;
+        }
+    }
+}
+
+WEFT_OPAQUE static void weft_thin_share_$S(void *raw, int64_t begin, int64_t end)
+{
+    weft_thin_$S *all = raw;
+    const int32_t before = &fp_flags();
+    &fp_clear();
+    switch (all->kind) {
+        case 22: weft_thin_rows_$S(all, 2, 2, begin, end); break;
+        case 23: weft_thin_rows_$S(all, 2, 3, begin, end); break;
+        case 24: weft_thin_rows_$S(all, 2, 4, begin, end); break;
+        case 32: weft_thin_rows_$S(all, 3, 2, begin, end); break;
+        case 33: weft_thin_rows_$S(all, 3, 3, begin, end); break;
+        case 34: weft_thin_rows_$S(all, 3, 4, begin, end); break;
+        case 42: weft_thin_rows_$S(all, 4, 2, begin, end); break;
+        case 43: weft_thin_rows_$S(all, 4, 3, begin, end); break;
+        default: weft_thin_rows_$S(all, 4, 4, begin, end); break;
+    }
+    const int32_t raised = &fp_flags();
+    __atomic_fetch_or(&all->raised, raised, __ATOMIC_RELAXED);
+    &fp_raise(before);
+}
+
+static void weft_product_thin_$S(weft_ctx *ctx, int64_t m, int64_t n, int64_t k, const char *a, int64_t a0, int64_t a1,
+                                 const char *b, int64_t b0, int64_t b1, char *c, int64_t c0)
+{
+    weft_thin_$S all = {a0, a1, b0, b1, c0, a, b, c, 0, (int32_t)(10 * n + k)};
+    const double work = (double)(m * n * k);
+    if (weft_pays(ctx, work, 16384))
+        ctx->parallel(ctx, weft_thin_share_$S, &all, m, m / 16 + 1);
+    else
+        weft_thin_share_$S(&all, 0, m);
+    &fp_raise(all.raised);
+}
+""",
     "product_few": """
 static void weft_product_few_$S(int64_t m, int64_t n, int64_t k, const char *a, int64_t a0, int64_t a1, const char *b,
                                 int64_t b0, int64_t b1, char *c, int64_t c0)

@@ -24,8 +24,9 @@ PASSES = (
     "guards-ahead", "inner-products", "inline-producers", "loop-reductions", "recurrences-outward", "sums-forward",
     "loop-to-map", "collapse-maps", "sums-outward", "pack-lines", "split-maps", "add-products", "contractions",
     "read-pieces", "fuse-maps", "sweep-matrices", "join-collections", "dense-refs", "split-loops", "stride-1",
-    "loops-inward", "in-place", "private-arrays", "private-bins", "hoist-allocations", "stack-arrays", "carried-in-place",
-    "report-wishes", "fuse-rows", "flatten-maps", "strip-loops", "jam-lines", "fuse-reductions", "schedule-maps",
+    "loops-inward", "in-place", "private-arrays", "private-bins", "hoist-allocations", "stack-arrays",
+    "carried-in-place", "report-wishes", "fuse-rows", "flatten-maps", "strip-loops", "jam-lines", "fuse-reductions",
+    "schedule-maps",
 )  # fmt: skip
 
 

@@ -246,8 +246,7 @@ class Reduce:
 
     `op` is add, multiply, minimum, maximum, logical_and, logical_or, argmin or argmax (first position; NaN wins). The
     element type of the output is that of the reduction (the input is cast first). `initial` is what an empty one gives;
-    None means a guard excludes that. Sums take any fixed order within the bound of pairwise ones, the same
-    for any number of threads.
+    None means a guard excludes that. Sums take any order within the bound of pairwise ones, fixed for all threads.
     """
 
     op: str

@@ -150,7 +150,9 @@ def _cut_nodes(nodes: Iterable[Node]) -> list[_Part | _Turns]:
                     raise _NotSideBySideError("a turn is enough for a processor")
                 parts += [_Turns(node, body), _Part([])]
             case _:
-                raise _NotSideBySideError(f"there is more than plain statements and loops: a {type(node).__name__.lower()}")
+                raise _NotSideBySideError(
+                    f"there is more than plain statements and loops: a {type(node).__name__.lower()}"
+                )
     return parts
 
 

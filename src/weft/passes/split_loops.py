@@ -1,6 +1,7 @@
 """A loop that computes numbers from turn to turn, and with them a map whose points do not meet, becomes two loops.
 
-before:  for i in 1:n { x = p[i - 1]; y = a - x; write p[i] = b / y; map (j) in [0:m] { write q[i, j] = q[i - 1, j] / y } }
+before:  for i in 1:n { x = p[i - 1]; y = a - x; write p[i] = b / y
+                        map (j) in [0:m] { write q[i, j] = q[i - 1, j] / y } }
 after:   alloc ys; for i in 1:n { x = p[i - 1]; y = a - x; write p[i] = b / y; write ys[i - 1] = y }
          for i in 1:n { y = ys[i - 1]; map (j) in [0:m] { write q[i, j] = q[i - 1, j] / y } }
 
