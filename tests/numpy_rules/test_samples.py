@@ -49,6 +49,7 @@ LAYOUT_DEPENDENT = ("reshape", "ravel", "ascontiguousarray")
 # Left to Python for empty axes, though NumPy gives a result.
 LEFT_WHEN_EMPTY = ("numpy.diff", "numpy.einsum", "numpy.histogram", "numpy.linalg.norm")
 LEFT_WHEN_EMPTY += ("numpy.roll",)  # and when it is shorter than the shift twice
+LEFT_WHEN_EMPTY += ("numpy.convolve", "numpy.correlate")  # and when it is shorter than the other
 LEFT_WHEN_EMPTY += ("numpy.pad",)  # and when one element makes it stored by rows and by columns
 LEFT_WHEN_EMPTY += ("numpy.compress", "numpy.extract")  # and when it is shorter than the condition
 LEFT_WHEN_EMPTY += ("numpy.split", "numpy.vsplit", "numpy.hsplit", "numpy.array_split")  # and where a cut lies outside

@@ -142,3 +142,22 @@ def test_rows_of_more_axes(function: Any, shape: tuple[int, ...]) -> None:
     for got, expected in zip(compiled(x, w), function(x, w), strict=True):
         assert got.shape == expected.shape
         np.testing.assert_allclose(got, expected, rtol=1e-13, atol=1e-13)
+
+
+def windows(x: Any, v: Any) -> Any:
+    return np.lib.stride_tricks.sliding_window_view(x, v.shape[0]) @ v
+
+
+def windows_reversed(x: Any, v: Any) -> Any:
+    return v[::-1] @ np.lib.stride_tricks.sliding_window_view(x, v.shape[0]).T
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("function", [windows, windows_reversed])
+@pytest.mark.parametrize(("length", "width"), [(1, 1), (5, 5), (40, 3), (700, 17), (9000, 9), (70_000, 3), (700, 650)])
+def test_windows_slid_over_an_array(function: Any, length: int, width: int, threads: int) -> None:
+    random = np.random.default_rng(length)
+    x, v = random.standard_normal(2 * length), random.standard_normal(width)
+    compiled: Any = weft.program(function, threads=threads, fallback="error")
+    for array in (x[:length].copy(), x[::2], x[length - 1 :: -1]):
+        np.testing.assert_allclose(compiled(array, v), function(array, v), rtol=1e-12, atol=1e-12)

@@ -10,7 +10,8 @@ is NumPy's order, and it vectorizes. Where elements are quickly computed, severa
 
 Several rows of results of the same places (a `Group`) are made in the same loops.
 
-Threads take blocks of the elements, in the order of memory. Each block has totals of its own, and these are joined:
+Threads take rows of results; where there are few of them, also blocks of the elements, in the order of memory. Each
+block then has totals of its own, and these are joined:
 
     double parts[16384];
     block(begin, end):  for (i = ...) for (l = 0; l < width; ++l) parts[number * width + l] += a[i * m + first + l];
@@ -23,11 +24,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import partial
 from typing import Final, TypeAlias
 
 from weft.codegen.c_types import c_type
+from weft.codegen.kernel import Kernel
 from weft.codegen.reduction_lanes import Group, operations, power_of_two
 from weft.codegen.reduction_replays import all_measured, audit, declare_raised, inspect, measured
 from weft.codegen.reduction_state import POSITIONS, Reduction, better
@@ -69,8 +70,7 @@ def emit_row(group: Group, fast: int, number: str, wanted: str) -> None:
     row = _Row(fast, claim("first"), claim("width"), [claim("row") for _ in group])
     extent = group[0].extent(fast)
     kernel.line(f"const int64_t {row.first} = {number} * {wanted};")
-    left = f"{extent} - {row.first}"
-    kernel.line(f"const int64_t {row.width} = {left} > {wanted} ? {wanted} : {left};")
+    _emit_width(row, extent, wanted, kernel)
     for reduction, totals in zip(group, row.totals, strict=True):
         kernel.line(f"{reduction.type} {totals}[{length}];")
         declare_raised(reduction)
@@ -101,52 +101,83 @@ def _emit_end(group: Group, row: _Row) -> None:
 # ---- blocks of elements ---------------------------------------------------------------------------------------------
 
 
-def emit_blocks(group: Group, fast: int, versions: Callable[[Callable[[], None]], None], threads: Threads) -> None:
-    """All results, from blocks of elements on `threads`: what runs a body `begin` to `end` of so many blocks."""
-    kernel, claim, reduction = group[0].kernel, group[0].kernel.names.claim, group[0]
-    extent, rows = reduction.extent(fast), reduction.extent(reduction.reduced[0])
-    room = min(_PARTS_BYTES // max(x.dtype.itemsize, 4) for x in group) // power_of_two(len(group))
-    parts = [claim("parts") for _ in group]
-    for x, name in zip(group, parts, strict=True):
-        kernel.line(f"{x.type} {kernel.declare(name, f'{x.type} *')}[{room}];")
-    length = kernel.bind(f"{extent} < {row_length(group)} ? {extent} : {row_length(group)}", "int64_t", "length")
-    wanted = f"{kernel.support.machine('blocks')}({reduction.points}, {rows}, {length}, {room})"
-    blocks = kernel.bind(wanted, "int64_t", "blocks")
-    size = kernel.bind(f"({rows} + {blocks} - 1) / {blocks}", "int64_t", "size")
-    count = kernel.bind(f"{size} > 0 ? ({rows} + {size} - 1) / {size} : 1", "int64_t", "count")
-    row = _Row(fast, kernel.declare(claim("first"), "int64_t"), kernel.declare(claim("width"), "int64_t"), parts)
-    with kernel.block(f"for (int64_t {row.first} = 0; {row.first} < {extent}; {row.first} += {length})"):
-        left = f"{extent} - {row.first}"
-        kernel.line(f"const int64_t {row.width} = {left} > {length} ? {length} : {left};")
-        for x in group:
-            declare_raised(x)
-        threads(count, lambda: _emit_blocks_of(group, row, size, versions))
-        number = claim("number")
-        with kernel.block(f"for (int64_t {number} = 1; {number} < {count}; ++{number})"):
-            _emit_over(reduction, row, lambda n: _emit_join(group, row, n, number), computed=False)
-        _emit_end(group, row)
-
-
+Versions: TypeAlias = Callable[[Callable[[], None]], None]
 Threads: TypeAlias = Callable[[str, Callable[[], None]], None]
 
 
-def _emit_blocks_of(group: Group, row: _Row, size: str, versions: Callable[[Callable[[], None]], None]) -> None:
-    """The blocks from `begin` to `end`."""
+@record
+class _Blocks:
+    """How results are shared out: rows of `length` of them, each from `blocks` of `size` elements, with `parts`."""
+
+    length: str
+    blocks: str
+    size: str
+    parts: list[str]
+
+
+def emit_blocks(group: Group, fast: int, versions: Versions, threads: Threads) -> None:
+    """All results, in rows and from blocks of elements, on `threads`: what runs a body `begin` to `end` of so many."""
+    kernel, claim, reduction = group[0].kernel, group[0].kernel.names.claim, group[0]
+    extent, rows = reduction.extent(fast), reduction.extent(reduction.reduced[0])
+    room = min(_PARTS_BYTES // max(x.dtype.itemsize, 4) for x in group) // power_of_two(len(group))
+    parts = [kernel.declare(claim("parts"), f"{x.type} *") for x in group]
+    for x, name in zip(group, parts, strict=True):
+        kernel.line(f"{x.type} {name}[{room}];")
+        declare_raised(x)
+    machine, most = kernel.support.machine, row_length(group)
+    wanted = kernel.bind(f"{machine('blocks')}({reduction.points}, {rows}, {extent}, {room})", "int64_t", "wanted")
+    size = kernel.bind(f"({rows} + {wanted} - 1) / {wanted}", "int64_t", "size")
+    blocks = kernel.bind(f"{size} > 0 ? ({rows} + {size} - 1) / {size} : 1", "int64_t", "blocks")
+    longest = f"{blocks} == 1 ? {machine('row')}({extent}, {most}) : {extent} < {most} ? {extent} : {most}"
+    shared = _Blocks(kernel.bind(longest, "int64_t", "length"), blocks, size, parts)
+    strips = kernel.bind(f"({extent} + {shared.length} - 1) / {shared.length}", "int64_t", "strips")
+    threads(f"{strips} * {blocks}", lambda: _emit_blocks_of(group, fast, shared, versions))
+    with kernel.block(f"if ({blocks} > 1)"):
+        _emit_joined(group, fast, shared)
+
+
+def _emit_blocks_of(group: Group, fast: int, shared: _Blocks, versions: Versions) -> None:
+    """The blocks from `begin` to `end`, those of a row one after the other."""
     kernel, claim = group[0].kernel, group[0].kernel.names.claim
-    number, low, high, totals = claim("number"), claim("low"), claim("high"), [claim("row") for _ in group]
-    rows = group[0].extent(group[0].reduced[0])
+    number, block, low, high = claim("number"), claim("block"), claim("low"), claim("high")
+    row = _Row(fast, claim("first"), claim("width"), [claim("row") for _ in group], (low, high))
+    rows, extent = group[0].extent(group[0].reduced[0]), group[0].extent(fast)
+    own = [claim("own") for _ in group]
+    for x, name in zip(group, own, strict=True):
+        kernel.line(f"{x.type} {name}[{row_length(group)}];")
     with kernel.block(f"for (int64_t {number} = begin; {number} < end; ++{number})"):
-        kernel.line(f"const int64_t {low} = {number} * {size};")
-        kernel.line(f"const int64_t {high} = {rows} - {low} > {size} ? {low} + {size} : {rows};")
-        for reduction, part, name in zip(group, row.totals, totals, strict=True):
-            kernel.line(f"{reduction.type} *const {name} = {part} + {number} * {row.width};")
-        versions(lambda: _emit_totals(group, replace(row, totals=totals, span=(low, high))))
+        kernel.line(f"const int64_t {block} = {number} % {shared.blocks};")
+        kernel.line(f"const int64_t {low} = {block} * {shared.size};")
+        kernel.line(f"const int64_t {high} = {rows} - {low} > {shared.size} ? {low} + {shared.size} : {rows};")
+        kernel.line(f"const int64_t {row.first} = {number} / {shared.blocks} * {shared.length};")
+        _emit_width(row, extent, shared.length, kernel)
+        for x, part, name, totals in zip(group, shared.parts, own, row.totals, strict=True):
+            place = f"{part} + {block} * {extent} + {row.first}"
+            kernel.line(f"{x.type} *const {totals} = {shared.blocks} > 1 ? {place} : {name};")
+        versions(lambda: _emit_totals(group, row))
+        with kernel.block(f"if ({shared.blocks} == 1)"):
+            _emit_end(group, row)
+
+
+def _emit_joined(group: Group, fast: int, shared: _Blocks) -> None:
+    """The results from the totals of several blocks."""
+    kernel, claim, extent = group[0].kernel, group[0].kernel.names.claim, group[0].extent(fast)
+    number = claim("number")
+    all_ = _Row(fast, "0", extent, shared.parts)
+    with kernel.block(f"for (int64_t {number} = 1; {number} < {shared.blocks}; ++{number})"):
+        _emit_over(group[0], all_, lambda n: _emit_join(group, all_, n, number), computed=False)
+    _emit_end(group, all_)
 
 
 def _emit_join(group: Group, row: _Row, at: str, number: str) -> None:
     for reduction, part in zip(group, row.totals, strict=True):
         total, other = f"{part}[{at}]", f"{part}[{number} * {row.width} + {at}]"
         reduction.kernel.line(f"{total} = {reduction.combine(total, other)};")
+
+
+def _emit_width(row: _Row, extent: str, length: str, kernel: Kernel) -> None:
+    left = f"{extent} - {row.first}"
+    kernel.line(f"const int64_t {row.width} = {left} > {length} ? {length} : {left};")
 
 
 # ---- the elements ---------------------------------------------------------------------------------------------------

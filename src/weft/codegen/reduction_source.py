@@ -89,7 +89,17 @@ def fast_axis(kernel: Kernel, source: Elements, axes: Sequence[int]) -> int:
     near = [sum(step is not None for step in row) for row in steps]
     moving = [sum(step == 1 for step in row) for row in steps]
     long = [extent.constant != 1 for extent in source.shape]
-    return max(range(source.rank), key=lambda axis: (long[axis], near[axis], moving[axis], axis in axes, axis))
+    slid = [axis not in axes and _is_slid(steps, axis, axes) for axis in range(source.rank)]
+    return max(
+        range(source.rank), key=lambda axis: (long[axis], slid[axis], near[axis], moving[axis], axis in axes, axis)
+    )
+
+
+def _is_slid(steps: Sequence[Sequence[int | None]], axis: int, axes: Sequence[int]) -> bool:
+    """Whether a window is slid along an axis: neighbouring results read the same but for one element."""
+    if any(step not in (0, 1) for step in steps[axis]):
+        return False
+    return any(step == 1 and any(steps[other][read] == 1 for other in axes) for read, step in enumerate(steps[axis]))
 
 
 def emit_versions(kernel: Kernel, sources: Sequence[Elements], fast: int, emit: Callable[[], None]) -> None:

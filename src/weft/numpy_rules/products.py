@@ -106,6 +106,12 @@ def matrix_product(build: Builder, left: Array, right: Array, name: str = "matmu
     return result
 
 
+def product_into(build: Builder, output: View, left: Array, right: Array) -> None:
+    """The product of a matrix and a vector, of one type, into a view of one axis, without a warning."""
+    rhs = insert_axis(right.view, 1)
+    build.emit(MatMul(output=insert_axis(output, 1), lhs=left.view, rhs=rhs, id=build.new_id(), span=build.span))
+
+
 # -- dot, inner, vdot, outer, tensordot -------------------------------------------------------------------------------
 
 

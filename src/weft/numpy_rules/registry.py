@@ -41,6 +41,7 @@ _PURE = ("creation", "diagonals", "joining", "math_functions", "moments", "picki
 _PURE_FUNCTIONS = ("numpy.round", "numpy.around")
 _FAMILIES = (
     "array_attributes",
+    "convolving",
     "creation",
     "crossing",
     "diagonals",

@@ -62,11 +62,11 @@ def lower_sliding_window_view(
     for number_, window in zip(axes, lengths, strict=True):
         build.guard_nonnegative(window - 1, "a window of no elements")
         build.guard_nonnegative(view.shape[number_] - window, "window shape cannot be larger than input array shape")
-        view = _windowed(view, number_, window)
+        view = windowed(view, number_, window)
     return Array(view, array.dtype, readonly=True)
 
 
-def _windowed(view: View, axis: int, window: Index) -> View:
+def windowed(view: View, axis: int, window: Index) -> View:
     """The view with a last axis that goes on from each element of `axis`."""
     last = view.rank
     axes: list[Axis] = []

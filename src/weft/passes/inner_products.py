@@ -8,7 +8,7 @@ the way, so that `values[i:j] @ x[columns[i:j]]` collects nothing. The order of 
 
 The product of a matrix and a vector is as many sums. It is left to the library unless the matrix is computed element by
 element for this product alone, as in `(x * weights) @ y`: then it need not be stored either. Its rows may be those of
-an array of more axes, as in `np.dot(image / 255, weights)`.
+an array of more axes, as in `np.dot(image / 255, weights)`, or windows slid over an array.
 """
 
 from __future__ import annotations
@@ -152,8 +152,11 @@ def _as_sum(node: Node, computed: frozenset[str], bench: Bench) -> tuple[Node, .
 
 
 def _lines(matrix: View, computed: frozenset[str], bench: Bench) -> View | None:
-    """The rows of a matrix that is computed for this product; all of its axes where it is another name of an array."""
-    if matrix.container in computed:
+    """The rows of a matrix that is computed for this product; all of its axes where it is another name of an array.
+
+    Also windows slid over an array, which are no matrix to a library.
+    """
+    if matrix.container in computed or any(len(axis.terms) > 1 for axis in matrix.axes):
         return matrix
     container = bench.containers[matrix.container]
     if container.storage is not Storage.ALIAS or container.base not in computed or matrix != full_view(container):
