@@ -23,8 +23,12 @@ def other_way_round(points: Any, matrix: Any) -> Any:
     return (matrix @ points.T).T
 
 
+def onto_line(points: Any, matrix: Any) -> Any:
+    return points @ matrix[0]
+
+
 @pytest.mark.parametrize("dtype", ["f8", "f4", "c16", "i8"])
-@pytest.mark.parametrize("function", [turned, turned_back, other_way_round])
+@pytest.mark.parametrize("function", [turned, turned_back, other_way_round, onto_line])
 @pytest.mark.parametrize("threads", [1, 2])
 def test_points(function: Any, dtype: str, threads: int) -> None:
     random = np.random.default_rng(7)

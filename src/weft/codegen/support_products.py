@@ -206,7 +206,7 @@ static void weft_product_$S(weft_ctx *ctx, void *const *libraries, int64_t m, in
             @product_few(m, n, k, a, a0, a1, b, b0, b1, c, c0);
         return;
     }
-    if (!is_complex && m >= 16 && n >= 2 && n <= 4 && k >= 2 && k <= 4 && c1 == sizeof($T)) {
+    if (!is_complex && m >= 16 && n <= 4 && k >= 2 && k <= (n == 1 ? 3 : 4) && (n == 1 || c1 == sizeof($T))) {
         @product_thin(ctx, m, n, k, a, a0, a1, b, b0, b1, c, c0);
         return;
     }

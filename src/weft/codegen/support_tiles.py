@@ -220,6 +220,8 @@ WEFT_OPAQUE static void weft_thin_share_$S(void *raw, int64_t begin, int64_t end
     const int32_t before = &fp_flags();
     &fp_clear();
     switch (all->kind) {
+        case 12: weft_thin_rows_$S(all, 1, 2, begin, end); break;
+        case 13: weft_thin_rows_$S(all, 1, 3, begin, end); break;
         case 22: weft_thin_rows_$S(all, 2, 2, begin, end); break;
         case 23: weft_thin_rows_$S(all, 2, 3, begin, end); break;
         case 24: weft_thin_rows_$S(all, 2, 4, begin, end); break;
