@@ -3,7 +3,8 @@
 in:   a `Reduce` node
 out:  its elements with as few axes as its reads allow, and the axis along which they are neighbours
 
-    reduce add S = A[:, :] axes (0, 1)    ->    elements at (i, j) over [1, n*m] { x = A[0, j] yield x }
+    reduce add S = A[:, :] axes (0, 1)       ->  elements at (i, j) over [1, n*m] { x = A[0, j] yield x }
+    reduce add S = B[:, :, :] axes (0,)      ->  elements at (i, j, k) over [l, 1, n*m] { x = B[i, 0, k] yield x }
 """
 
 from __future__ import annotations
@@ -20,12 +21,20 @@ from weft.ir.substitution import Substitution
 
 
 def reduced_elements(kernel: Kernel, node: Reduce) -> Elements:
-    """The input, with neighbouring axes that are reduced made one where all reads allow it."""
+    """The input, with neighbouring axes made one that are both reduced, or both kept, where all accesses allow it."""
     source = _from_view(kernel, node.input) if isinstance(node.input, View) else node.input
     for axis in reversed(range(source.rank - 1)):
-        if axis in node.axes and axis + 1 in node.axes:
-            source = _merged(kernel, source, axis)
+        if (axis in node.axes) == (axis + 1 in node.axes):
+            source = _merged(kernel, source, axis, [] if axis in node.axes else [result_at(node, source)])
     return source
+
+
+def result_at(node: Reduce, source: Elements) -> Memlet:
+    """The element of the output that a point of the elements belongs to."""
+    points = [index(param) for param in source.params]
+    if node.output.rank == source.rank:
+        return node.output.at(tuple(const_index(0) if axis in node.axes else p for axis, p in enumerate(points)))
+    return node.output.at(tuple(p for axis, p in enumerate(points) if axis not in node.axes))
 
 
 def _from_view(kernel: Kernel, view: View) -> Elements:
@@ -42,11 +51,11 @@ def _loop_names(rank: int) -> Iterator[str]:
 # ---- axes -----------------------------------------------------------------------------------------------------------
 
 
-def _merged(kernel: Kernel, source: Elements, axis: int) -> Elements:
+def _merged(kernel: Kernel, source: Elements, axis: int, written: Sequence[Memlet]) -> Elements:
     """One axis less: its extent becomes 1, that of the next one their product. The same object if that cannot be."""
     outer, inner, extent = source.params[axis], source.params[axis + 1], source.shape[axis + 1]
     merged = {outer: const_index(0), inner: index(outer) * extent + index(inner)}
-    for _, memlet in _reads(source):
+    for memlet in (*(memlet for _, memlet in _reads(source)), *written):
         place = _linear(kernel, memlet)
         if place is None or place.substitute(merged) is not place:
             return source

@@ -12,11 +12,11 @@ from weft.codegen.access import element
 from weft.codegen.c_types import c_type, literal
 from weft.codegen.expressions import emit_expr, index_factor
 from weft.codegen.kernel import Flags, Kernel, bare
+from weft.codegen.reduction_source import result_at
 from weft.codegen.reduction_warnings import Warnings
 from weft.codegen.scalars import Operand, Scalars
 from weft.codegen.tasklets import emit_tasklet
 from weft.ir.dtypes import DType
-from weft.ir.exprs import const_index, index
 from weft.ir.nodes import Elements, Reduce, Tasklet
 from weft.support.errors import InternalError
 from weft.support.records import record
@@ -127,12 +127,7 @@ class Reduction:
 
     def output(self) -> str:
         """The element of the output that the present point belongs to."""
-        points = [index(param) for param in self.source.params]
-        if self.node.output.rank == self.source.rank:
-            place = tuple(const_index(0) if axis in self.node.axes else p for axis, p in enumerate(points))
-        else:
-            place = tuple(p for axis, p in enumerate(points) if axis not in self.node.axes)
-        return element(self.kernel, self.node.output.at(place))
+        return element(self.kernel, result_at(self.node, self.source))
 
     def simd(self) -> str:
         """The pragma of a loop whose iterations are independent but for the warnings they note."""
