@@ -27,6 +27,15 @@ _EXACT_ON_COMPLEX: Final = frozenset(
     ("add", "subtract", "multiply", "negative", "positive", "square", "conjugate", "real", "imag")
 )
 
+# What the operand alone tells of functions of real numbers.
+_LOGARITHM: Final = "(({0} == {1} ? WEFT_FP_DIVIDE : 0) | ({0} < {1} ? WEFT_FP_INVALID : 0))"
+_DOMAINS: Final = {
+    **dict.fromkeys(("log", "log2", "log10"), _LOGARITHM.format("{0}", 0)),
+    "log1p": _LOGARITHM.format("{0}", -1),
+    **dict.fromkeys(("sin", "cos", "tan"), "({1}({0}) == __builtin_inf() ? WEFT_FP_INVALID : 0)"),
+    **dict.fromkeys(("arcsin", "arccos"), "({1}({0}) > 1 ? WEFT_FP_INVALID : 0)"),
+}
+
 # The smallest number that is truncated to an int32.
 _INT32_LOW: Final = {DType.FLOAT32: -(2.0**31), DType.FLOAT64: math.nextafter(-(2.0**31) - 1, 0.0)}
 
@@ -72,10 +81,13 @@ def check(
     if result.dtype is not source:  # the absolute value of a complex number
         finite = support.need("isfinite", source)
         return f"({finite}({texts[0]}) & (__builtin_fabs({result.text}) == __builtin_inf()) ? WEFT_FP_OVERFLOW : 0)"
+    if source.kind == "f" and name in _DOMAINS:
+        return _DOMAINS[name].format(texts[0], "__builtin_fabsf" if source is DType.FLOAT32 else "__builtin_fabs")
     if name == "exp" and source.kind == "c":
         function = need("check_exp", source)
     else:
-        function = need("check_unary" if len(operands) == 1 else "check_binary", source)
+        grows = source.kind == "f" and OPS[name].warns == "o" and len(operands) == 1
+        function = need("check_grown" if grows else "check_unary" if len(operands) == 1 else "check_binary", source)
     bits = f"{function}({result.text}, {', '.join(texts)}, {_infinite(name, source, texts)})"
     if name == "power" and source.kind == "f" and not lone:  # 0 to minus infinity divides by zero too
         return f"({bits} | (({texts[0]} == 0) & ({texts[1]} < 0) ? WEFT_FP_DIVIDE : 0))"

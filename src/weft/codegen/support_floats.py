@@ -166,6 +166,13 @@ static inline uint32_t weft_to_u32_$S($T a)
     return a >= half ? (uint32_t)(int32_t)(a - half) ^ 0x80000000u : (uint32_t)(int32_t)a;
 }
 """,
+    # Of functions of numbers that never give a NaN.
+    "check_grown": """
+static inline int32_t weft_check_grown_$S($T r, $T a, int32_t infinite)
+{
+    return (__builtin_fabs$F(r) > $MAX) & (__builtin_fabs$F(a) <= $MAX) ? infinite : 0;
+}
+""",
     "check_unary": """
 static inline int32_t weft_check_unary_$S($T r, $T a, int32_t infinite)
 {
