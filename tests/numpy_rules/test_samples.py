@@ -47,7 +47,7 @@ def name_of(value: object) -> str:
 # Whether these copy depends on strides: refused where that is known at run time only.
 LAYOUT_DEPENDENT = ("reshape", "ravel", "ascontiguousarray")
 # Left to Python for empty axes, though NumPy gives a result.
-LEFT_WHEN_EMPTY = ("numpy.diff", "numpy.einsum", "numpy.histogram", "numpy.linalg.norm")
+LEFT_WHEN_EMPTY = ("numpy.diff", "numpy.einsum", "numpy.histogram", "numpy.linalg.norm", "numpy.trapezoid")
 LEFT_WHEN_EMPTY += ("numpy.roll",)  # and when it is shorter than the shift twice
 LEFT_WHEN_EMPTY += ("numpy.convolve", "numpy.correlate")  # and when it is shorter than the other
 LEFT_WHEN_EMPTY += ("numpy.pad",)  # and when one element makes it stored by rows and by columns

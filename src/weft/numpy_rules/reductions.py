@@ -89,6 +89,14 @@ def scalar_or_array(build: Builder, result: Array) -> Array | Scalar:
     return result if result.rank else read_scalar(build, result)
 
 
+def guard_all(build: Builder, tests: Array | Scalar, reason: str) -> None:
+    """Assume that every one of some tests holds."""
+    if isinstance(tests, Array):
+        axes = tuple(range(tests.rank))
+        tests = read_scalar(build, reduce_array(build, "logical_and", tests, axes, DType.BOOL))
+    build.guard(tests.expr, reason)
+
+
 def guard_not_empty(build: Builder, view: View, axes: tuple[int, ...], reason: str) -> None:
     """Assume that there is something to reduce."""
     for axis in axes:

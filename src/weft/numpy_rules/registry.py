@@ -37,10 +37,14 @@ class RuleEntry:
 
 _ENTRIES: dict[str, RuleEntry] = {}
 _TYPED: dict[str, RuleEntry] = {}  # calls of NumPy itself, for what has no other rule
-_PURE = ("creation", "diagonals", "joining", "math_functions", "moments", "picking", "products", "reductions")
+_PURE = (
+    "averages", "creation", "diagonals", "joining", "math_functions", "moments", "nan_functions", "picking", "products",
+    "reductions",
+)  # fmt: skip
 _PURE_FUNCTIONS = ("numpy.round", "numpy.around")
 _FAMILIES = (
     "array_attributes",
+    "averages",
     "convolving",
     "creation",
     "crossing",
@@ -50,6 +54,7 @@ _FAMILIES = (
     "joining",
     "math_functions",
     "moments",
+    "nan_functions",
     "padding",
     "picking",
     "placing",

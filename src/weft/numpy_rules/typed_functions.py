@@ -112,7 +112,6 @@ _SORTING: Final = {
 }  # fmt: skip
 
 _STATISTICS: Final = {
-    "average": ("average(f8[5])", "average(f8[4, 3], axis=0, weights=f8[4] + 1)", "average(i8[4, 3], 1)"),
     "bincount": ("bincount(u1[5])", "bincount(u1[5], f8[5])", "bincount(u1[5], minlength=v(12))"),
     "corrcoef": ("corrcoef(f8[3, 5])", "corrcoef(f8[5], f8[5])"),
     "cov": ("cov(f8[3, 5])", "cov(f8[3, 5], rowvar=False)", "cov(f8[5])", "cov(f8[5], f8[5], ddof=0)"),
@@ -127,16 +126,10 @@ _STATISTICS: Final = {
     "nanargmin": ("nanargmin(f8[4, 3], axis=1)",),
     "nancumprod": ("nancumprod(f8[5])",),
     "nancumsum": ("nancumsum(f8[4, 3], axis=0)", "nancumsum(f8[4, 3])"),
-    "nanmax": ("nanmax(f8[5])", "nanmax(f8[4, 3], axis=0)"),
-    "nanmean": ("nanmean(f8[5])", "nanmean(f8[4, 3], axis=0)"),
     "nanmedian": ("nanmedian(f8[4, 3], axis=1)",),
-    "nanmin": ("nanmin(f8[5])", "nanmin(f4[4, 3], axis=1, keepdims=True)"),
     "nanpercentile": ("nanpercentile(f8[5], 30)",),
     "nanprod": ("nanprod(f8[4, 3], axis=0)",),
     "nanquantile": ("nanquantile(f8[4, 3], 0.3, axis=0)",),
-    "nanstd": ("nanstd(f8[4, 3], axis=0)", "nanstd(f8[5], ddof=1)"),
-    "nansum": ("nansum(f8[5])", "nansum(f8[4, 3], axis=1)", "nansum(i4[5])"),
-    "nanvar": ("nanvar(f8[5])",),
     "percentile": (
         "percentile(f8[5], 30)", "percentile(f8[4, 3], v(25.0), axis=0)", "percentile(f8[5], [25, 50, 75])",
         "percentile(i8[4, 3], 50, axis=1, keepdims=True)", "percentile(f8[5], 40, method='lower')",
@@ -159,7 +152,6 @@ _CALCULUS: Final = {
     ),
     "isclose": ("isclose(f8[5], f8[5])", "isclose(f8[4, 3], v(2.5))"),
     "kron": ("kron(f8[2, 3], f8[3, 2])", "kron(i8[3], i8[2])"),
-    "nan_to_num": ("nan_to_num(f8[5])", "nan_to_num(c8[4, 3], nan=1.0)", "nan_to_num(i8[5])"),
     "poly": ("poly(f8[3])",),
     "polyadd": ("polyadd(f8[3], f8[5])",),
     "polyder": ("polyder(f8[5])", "polyder(f8[5], 2)"),
@@ -170,7 +162,6 @@ _CALCULUS: Final = {
     "polysub": ("polysub(f8[3], f8[5])",),
     "polyval": ("polyval(f8[3], f8[5])", "polyval(f8[3], v(2.0))", "polyval([1, 2], i8[3])"),
     "sinc": ("sinc(f8[5])", "sinc(f8[4, 3])"),
-    "trapezoid": ("trapezoid(f8[5])", "trapezoid(f8[4, 3], dx=0.5, axis=0)", "trapezoid(f8[5], f8[5])"),
     "matvec": ("matvec(f8[2, 3], f8[3])", "matvec(i8[2, 2, 3], i8[2, 3])"),
     "piecewise": ("piecewise(f8[5], [b1[5], b1[5]], [0.5, v(2.0)])",),
     "unwrap": ("unwrap(f8[5])", "unwrap(f8[4, 3], axis=0)"),
@@ -248,6 +239,7 @@ _UFUNC_METHODS: Final = {
 OTHER_FORMS: Final = {
     "all": ("all(b1[4, 3], where=b1[4, 3])",),
     "any": ("any(b1[4, 3], where=b1[4, 3])",),
+    "average": ("average(f8[2, 3, 4], axis=(1, 2), weights=f8[3, 4] + 1)",),
     "diff": ("diff(f8[5], prepend=0.0)",),
     "einsum": (
         "einsum('ij,jk,kl->il', f8[2, 3], f8[3, 4], f8[4, 5])", "einsum('...ij,jk', f8[2, 3, 4], f8[4, 5])",
@@ -258,10 +250,18 @@ OTHER_FORMS: Final = {
     "max": ("max(f8[4, 3], initial=2.0, where=b1[4, 3])",),
     "mean": ("mean(f8[4, 3], where=b1[4, 3])",),
     "min": ("min(f8[4, 3], initial=2.0, where=b1[4, 3])",),
+    "nan_to_num": ("nan_to_num(f8[5], nan=f8[5])",),
+    "nanmax": ("nanmax(f8[4, 3], axis=1, initial=v(2.0))",),
+    "nanmean": ("nanmean(f8[4, 3], where=b1[4, 3])", "nanmean(f4[5], dtype=np.float64)"),
+    "nanmin": ("nanmin(f8[4, 3], axis=0, initial=2.0, where=b1[4, 3])",),
+    "nanstd": ("nanstd(f4[4, 3], 1, np.float64)",),
+    "nansum": ("nansum(f8[4, 3], where=b1[4, 3])",),
+    "nanvar": ("nanvar(f8[4, 3], axis=1, ddof=-1)",),
     "prod": ("prod(f8[4, 3], where=b1[4, 3])",),
     "repeat": ("repeat(f8[3], [1, 0, 2])", "repeat(f8[3], u1[3])"),
     "std": ("std(f8[4, 3], where=b1[4, 3])",),
     "sum": ("sum(f8[4, 3], where=b1[4, 3])",),
+    "trapezoid": ("trapezoid(f8[4, 3], dx=f8[2])",),
     "var": ("var(f8[4, 3], where=b1[4, 3])",),
 }  # fmt: skip
 

@@ -1,0 +1,296 @@
+"""What passes over NaN: nansum, nanmean, nanvar, nanstd, nanmax, nanmin, nan_to_num.
+
+in:   an array, and `axis`, `keepdims`, `ddof` known at compile time
+out:  as the plain functions
+
+    np.nanmean(a, axis=0)  ->  n = sum(~isnan(a), 0), all of it > 0;  sum(select(isnan(a), 0, a), 0) / n
+
+Where nothing but NaN is in a slice, or too few numbers, NumPy warns in words of its own: Python repeats the statement.
+That is known before anything is summed up, so that no warning comes twice. Integers go to the plain functions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from weft.ir.dtypes import NP_BOOL, DType, ScalarType
+from weft.ir.exprs import Expr, const, const_index, op
+from weft.ir.neutral import neutral
+from weft.numpy_rules.arguments import Flag, Given, is_none, static_bool, static_int, static_value
+from weft.numpy_rules.arrays import as_array, as_data, convert_data, copy_array, map_array, steady, ufunc
+from weft.numpy_rules.builder import Builder
+from weft.numpy_rules.choosing import chosen_from, note_chosen_by_all
+from weft.numpy_rules.elementwise import cast, map_elements, narrowed
+from weft.numpy_rules.indexing import insert_axis
+from weft.numpy_rules.moments import lower_mean, lower_std, lower_var
+from weft.numpy_rules.reductions import (
+    axes_of,
+    guard_all,
+    lower_sum,
+    reduce_array,
+    reduce_with,
+    scalar_or_array,
+)
+from weft.numpy_rules.registry import numpy_rule
+from weft.numpy_rules.values import Array, Operand, Scalar
+
+ZERO = const_index(0)
+
+
+def _replaced(build: Builder, array: Array, number: Expr) -> Array:
+    """The array with a number in the place of every NaN."""
+
+    def replace(source: Array) -> Array:
+        type_ = ScalarType(source.dtype)
+        return map_array(
+            build, source, source.dtype, lambda x: op("select", (op("isnan", (x,), NP_BOOL), number, x), type_), "kept"
+        )
+
+    def whole(_: Array) -> Array:
+        source = chosen_from(build, array)
+        assert source is not None
+        return replace(source.array)
+
+    result = replace(array)
+    note_chosen_by_all(build, result, [array], whole)
+    return result
+
+
+def _count(build: Builder, array: Array, axes: tuple[int, ...], ddof: int = 0) -> Array:
+    """How many elements of each slice are no NaN; more than `ddof`, else NumPy warns."""
+    present = as_array(build, ufunc(build, "logical_not", ufunc(build, "isnan", array)))
+    found = reduce_array(build, "add", present, axes, DType.INT64)
+    enough = ufunc(build, "greater", scalar_or_array(build, found), Scalar(const_index(ddof)))
+    guard_all(build, enough, "a slice has too few numbers that are no NaN")
+    return found
+
+
+def _average(build: Builder, total: Array, count: Array, ddof: int = 0) -> Array | Scalar:
+    """The total over the count, in the type of the total; as in NumPy under np.errstate(invalid="ignore")."""
+    divisor = scalar_or_array(build, count)
+    if ddof:
+        divisor = ufunc(build, "subtract", divisor, Scalar(const_index(ddof)))
+    modes, build.error_modes = build.error_modes, {**build.error_modes, "divide": "ignore", "invalid": "ignore"}
+    try:
+        return convert_data(build, ufunc(build, "divide", scalar_or_array(build, total), divisor), total.dtype)
+    finally:
+        build.error_modes = modes
+
+
+def _with_axes(build: Builder, data: Array | Scalar, axes: tuple[int, ...]) -> Array:
+    """The result with the axes put back that were reduced, 1 long."""
+    array = as_array(build, data)
+    view = array.view
+    for axis in axes:
+        view = insert_axis(view, axis)
+    return array.viewed(view)
+
+
+@numpy_rule(
+    "numpy.nansum",
+    samples=(
+        "nansum(f8[5])",
+        "nansum(f8[4, 3], axis=1)",
+        "nansum(i4[5])",
+        "nansum(c8[3, 4], axis=(0, 1), keepdims=True)",
+        "nansum(f4[3, 4], 0, np.float64)",
+    ),
+)
+def lower_nansum(
+    build: Builder, a: Operand, axis: Given = None, dtype: Given = None, *, keepdims: Flag = False
+) -> Operand:
+    """The sum with 0 in the place of every NaN."""
+    array = as_array(build, a)
+    if array.dtype.kind in "fc":
+        array = _replaced(build, array, cast(ZERO, array.dtype))
+    return lower_sum(build, array, axis, dtype, keepdims=keepdims)
+
+
+def _sum(build: Builder, array: Array, axes: tuple[int, ...]) -> Array:
+    return reduce_array(build, "add", _replaced(build, array, cast(ZERO, array.dtype)), axes, array.dtype)
+
+
+@numpy_rule(
+    "numpy.nanmean",
+    samples=(
+        "nanmean(f8[5])",
+        "nanmean(f4[4, 3], axis=0)",
+        "nanmean(c16[4, 3], axis=1, keepdims=True)",
+        "nanmean(u1[4, 3], 1)",
+    ),
+)
+def lower_nanmean(build: Builder, a: Operand, axis: Given = None, *, keepdims: Flag = False) -> Operand:
+    """The sum of the others over their count, in the type of the array."""
+    array = as_array(build, a)
+    if array.dtype.kind not in "fc":
+        return lower_mean(build, array, axis, keepdims=keepdims)
+    axes = axes_of(build, axis, array.rank)
+    keep = static_bool(build, keepdims, "keepdims")
+    count = _count(build, array, axes)
+    mean = _average(build, _sum(build, array, axes), count)
+    return _with_axes(build, mean, axes) if keep else mean
+
+
+def _variance(build: Builder, array: Array, axis: Given, ddof: Operand | int, keepdims: Flag) -> Array | Scalar:
+    """The mean, then the sum of the squared distances to it, 0 for NaN, over the degrees of freedom."""
+    axes = axes_of(build, axis, array.rank)
+    removed = static_int(build, ddof, "ddof")
+    if removed < 0:
+        raise build.error("E240", "a negative ddof is not compiled", "leave it out")
+    keep = static_bool(build, keepdims, "keepdims")
+    count = _count(build, array, axes, removed)
+    mean = _average(build, _sum(build, array, axes), count)
+    distance = as_array(build, ufunc(build, "subtract", array, _with_axes(build, mean, axes)))
+    squares = _squares(build, _numbers(build, array, distance))
+    total = reduce_array(build, "add", squares, axes, squares.dtype)
+    variance = _average(build, total, count, removed)
+    return _with_axes(build, variance, axes) if keep else variance
+
+
+def _numbers(build: Builder, array: Array, distance: Array) -> Array:
+    """The distances, 0 where the array has a NaN."""
+    type_ = ScalarType(array.dtype)
+
+    def body(args: Sequence[Expr]) -> Expr:
+        return op("select", (op("isnan", (args[0],), NP_BOOL), cast(ZERO, array.dtype), args[1]), type_)
+
+    return map_elements(build, (array, distance), array.shape, array.dtype, body, name="kept")
+
+
+def _squares(build: Builder, array: Array) -> Array:
+    """`|x|**2` of every element, by a product as NumPy has it."""
+    if array.dtype.kind != "c":
+        return as_array(build, ufunc(build, "multiply", array, array))
+    product = as_array(build, ufunc(build, "multiply", array, ufunc(build, "conjugate", array)))
+    dtype = DType.FLOAT32 if array.dtype is DType.COMPLEX64 else DType.FLOAT64
+    return map_array(build, product, dtype, lambda x: op("real", (x,), ScalarType(dtype)), "sq")
+
+
+@numpy_rule(
+    "numpy.nanvar",
+    samples=("nanvar(f8[5])", "nanvar(f4[4, 3], axis=0, ddof=1)", "nanvar(c8[4, 3], axis=1)", "nanvar(i4[4, 3], 0)"),
+)
+def lower_nanvar(
+    build: Builder, a: Operand, axis: Given = None, *, ddof: Operand | int = 0, keepdims: Flag = False
+) -> Operand:
+    """Two-pass, as NumPy."""
+    array = as_array(build, a)
+    if array.dtype.kind not in "fc":
+        return lower_var(build, array, axis, ddof=ddof, keepdims=keepdims)
+    return _variance(build, array, axis, ddof, keepdims)
+
+
+@numpy_rule(
+    "numpy.nanstd",
+    samples=("nanstd(f8[4, 3], axis=0)", "nanstd(f8[5], ddof=1)", "nanstd(f4[4, 3], axis=(0, 1), keepdims=True)"),
+)
+def lower_nanstd(
+    build: Builder, a: Operand, axis: Given = None, *, ddof: Operand | int = 0, keepdims: Flag = False
+) -> Operand:
+    """The square root of the variance."""
+    array = as_array(build, a)
+    if array.dtype.kind not in "fc":
+        return lower_std(build, array, axis, ddof=ddof, keepdims=keepdims)
+    return ufunc(build, "sqrt", _variance(build, array, axis, ddof, keepdims))
+
+
+# -- extremes ---------------------------------------------------------------------------------------------------------
+
+
+@numpy_rule(
+    "numpy.nanmax",
+    samples=("nanmax(f8[5])", "nanmax(f4[4, 3], axis=0)", "nanmax(i4[4, 3], 1)", "nanmax(f8[4, 3], keepdims=True)"),
+)
+def lower_nanmax(build: Builder, a: Operand, axis: Given = None, *, keepdims: Flag = False) -> Operand:
+    """NaN loses."""
+    return _extreme(build, "maximum", a, axis, keepdims)
+
+
+@numpy_rule(
+    "numpy.nanmin",
+    samples=("nanmin(f8[5])", "nanmin(f4[4, 3], axis=1, keepdims=True)", "nanmin(b1[4, 3], 0)"),
+)
+def lower_nanmin(build: Builder, a: Operand, axis: Given = None, *, keepdims: Flag = False) -> Operand:
+    """NaN loses."""
+    return _extreme(build, "minimum", a, axis, keepdims)
+
+
+def _extreme(build: Builder, name: str, a: Operand, axis: Given, keepdims: Flag) -> Operand:
+    """An infinity that loses against every number stands for NaN; as a result it may be one: NumPy knows."""
+    array = as_array(build, a)
+    if array.dtype.kind != "f":
+        return reduce_with(build, name, array, axis, None, keepdims)
+    least = neutral(name, ScalarType(array.dtype))
+    result = reduce_with(build, name, _replaced(build, array, least), axis, None, keepdims)
+    guard_all(build, ufunc(build, "not_equal", result, Scalar(least)), "a slice may have nothing but NaN")
+    return result
+
+
+# -- numbers in their place -------------------------------------------------------------------------------------------
+
+
+@numpy_rule(
+    "numpy.nan_to_num",
+    samples=(
+        "nan_to_num(f8[5])",
+        "nan_to_num(c8[4, 3], nan=1.0)",
+        "nan_to_num(i8[5])",
+        "nan_to_num(f4[4, 3], posinf=v(2.5), neginf=-1)",
+        "nan_to_num(v(2.5))",
+    ),
+)
+def lower_nan_to_num(
+    build: Builder,
+    x: Operand,
+    copy: Flag = True,
+    nan: Given = None,
+    posinf: Given = None,
+    neginf: Given = None,
+) -> Operand:
+    """A new array with numbers in the place of NaN and of the infinite ones, by default the largest there are."""
+    if static_value(build, copy, "copy") is not True:
+        raise build.error("E251", "np.nan_to_num without a copy is not compiled", "assign the result")
+    array = as_array(build, x)
+    if array.dtype.kind in "fc":
+        real = {DType.COMPLEX64: DType.FLOAT32, DType.COMPLEX128: DType.FLOAT64}.get(array.dtype, array.dtype)
+        most = float(np.finfo(real.value).max)
+        numbers = [
+            _replacement(build, given, standard, real)
+            for given, standard in zip((nan, posinf, neginf), (0.0, most, -most), strict=True)
+        ]
+        result = _cleaned(build, array, real, numbers)
+    else:
+        result = copy_array(build, array)
+    return scalar_or_array(build, result)
+
+
+def _replacement(build: Builder, given: Given, standard: float, dtype: DType) -> Expr:
+    """A number to write to an array of floats, the standard one for None."""
+    if given is None or (is_none(given) and standard):
+        return const(standard, ScalarType(dtype))
+    data = as_data(build, given)
+    if not isinstance(data, Scalar) or data.type.dtype.kind == "c":
+        raise build.error("E240", "only real numbers in the place of NaN are compiled", "use np.where")
+    return cast(steady(build, narrowed(build, data.expr, dtype)), dtype)
+
+
+def _cleaned(build: Builder, array: Array, dtype: DType, numbers: Sequence[Expr]) -> Array:
+    """The array with other numbers for NaN, infinity and minus infinity, in the real and the imaginary parts."""
+    type_ = ScalarType(dtype)
+    infinite = [const(sign * np.inf, type_) for sign in (1, -1)]
+
+    def clean(x: Expr) -> Expr:
+        result = x
+        for number, infinity in zip(numbers[1:], infinite, strict=True):
+            result = op("select", (op("equal", (x, infinity), NP_BOOL), number, result), type_)
+        return op("select", (op("isnan", (x,), NP_BOOL), numbers[0], result), type_)
+
+    def body(x: Expr) -> Expr:
+        if array.dtype is dtype:
+            return clean(x)
+        parts = [clean(op(part, (x,), type_)) for part in ("real", "imag")]
+        return op("complex", parts, ScalarType(array.dtype))
+
+    return map_array(build, array, array.dtype, body, "x")
