@@ -45,7 +45,7 @@ from weft.numpy_rules.elementwise import broadcast_to, cast, initialise, new_arr
 from weft.numpy_rules.indexing import insert_axis
 from weft.numpy_rules.memory_order import copied_order, masked_order
 from weft.numpy_rules.registry import numpy_rule
-from weft.numpy_rules.reshaping import is_contiguous
+from weft.numpy_rules.reshaping import guard_contiguity
 from weft.numpy_rules.type_conversions import convert_type
 from weft.numpy_rules.values import Array, Operand, Scalar, Static, Tuple
 
@@ -310,13 +310,14 @@ def lower_asarray(build: Builder, a: Operand, dtype: Given = None) -> Operand:
 
 @numpy_rule("numpy.ascontiguousarray", samples=("ascontiguousarray([1.5, 2])", "ascontiguousarray(i4[2, 3], float)"))
 def lower_ascontiguousarray(build: Builder, a: Operand, dtype: Given = None) -> Operand:
-    """The array itself where it is contiguous already, which must be known now."""
+    """The array itself where it is contiguous already; whether it is must follow from what is known now."""
     kind = static_dtype(build, dtype)
     if not isinstance(a, Array) or kind not in (None, a.dtype):
         array = _new(build, a, kind, "C")
         return array if array.rank else Array(insert_axis(array.view, 0), array.dtype)
-    if a.rank and is_contiguous(build, a.view):
-        return a
+    contiguous = guard_contiguity(build, a.view) if a.rank else None
+    if contiguous is not None:
+        return a if contiguous else copy_array(build, a, order="C")
     raise build.error("E252", "whether this array is contiguous is known only at run time", "use np.copy or .copy()")
 
 

@@ -15,7 +15,7 @@ from dataclasses import replace
 
 from weft.analysis.ranges import fits_int64
 from weft.ir.dtypes import NP_BOOL, PY_INT
-from weft.ir.exprs import Index, const_index, op, polynomial_of
+from weft.ir.exprs import Index, const_index, index, op, polynomial_of
 from weft.ir.nodes import Axis, Container, Layout, Storage, View, full_view
 from weft.numpy_rules.arguments import PythonRaises
 from weft.numpy_rules.arrays import copy_array
@@ -247,6 +247,38 @@ def is_contiguous(build: Builder, view: View) -> bool:
     return steps and whole
 
 
+def guard_contiguity(build: Builder, view: View) -> bool | None:
+    """Whether the view is C-contiguous memory; that it is not, under guards. None where nobody knows before it runs."""
+    if is_contiguous(build, view):
+        return True
+    container = build.container(view.container)
+    if container.layout is Layout.STRIDED or container.storage is Storage.REF:
+        return None
+    axes = [axis for axis in range(view.rank) if view.shape[axis] is not ONE]
+    steps = [element_step(view, container, axis) for axis in axes]
+    dense = [*(view.shape[axis] * step for axis, step in zip(axes[1:], steps[1:], strict=True)), ONE]
+    gaps = [step - wanted for step, wanted in zip(steps, dense, strict=True)] if axes else []
+    if all(gap is ZERO for gap in gaps):
+        return True
+    apart = next((gap for gap in gaps if _surely_apart(gap, (*view.shape, *container.shape))), None)
+    if apart is None:
+        return None
+    guard_apart(build, view, ())
+    for value in sorted(apart.values, key=lambda value: value.id):
+        build.guard_nonnegative(index(value) - 2, "an axis of length 0 or 1")
+    return False
+
+
+def _surely_apart(gap: Index, extents: Shape) -> bool:
+    """Whether a polynomial of extents cannot be 0 where none of them is less than 2."""
+    lengths = {value for extent in extents for value in extent.values if extent is index(value)}
+    if not gap.values <= lengths:
+        return False
+    shifted = gap.substitute({value: index(value) + 2 for value in gap.values})
+    signs = {coefficient > 0 for _, coefficient in shifted.terms}
+    return len(signs) == 1 and any(not monomial for monomial, _ in shifted.terms)
+
+
 def guard_copied(build: Builder, view: View, shape: Shape) -> bool:
     """Whether a reshape copies, under guards: axes of some length that lie apart in memory become one.
 
@@ -288,7 +320,10 @@ def element_step(view: View, container: Container, axis: int) -> Index:
     for dimension, place in enumerate(view.axes):
         for number, factor in place.terms:
             if number == axis:
-                step = step + factor * product(container.shape[dimension + 1 :])
+                faster = container.shape[dimension + 1 :]
+                if container.layout is Layout.F:
+                    faster = container.shape[:dimension]
+                step = step + factor * product(faster)
     return step
 
 
