@@ -50,6 +50,32 @@ def positions(a, idx):
     return a[idx], a[idx] * 2 + a[idx][0]
 
 
+@TABLE.add(
+    lambda: (f8(3, 4),),
+    lambda: (f8(4, 3).T,),
+    lambda: (f8(3, 8)[::-1, ::2],),
+    lambda: (i8(3, 5),),
+    lambda: (f8(3, 2),),
+    lambda: (f8(0, 4),),
+    lambda: (f8(3, 0),),
+    lambda: (f8(1, 1),),
+)
+def few_columns(a):
+    return a[:, [0, 2, -1]], a[..., [1]] * 2, a[::-1, (2, 2)], np.take(a, [0, -3, 1], axis=1)
+
+
+@TABLE.add(lambda: (f8(2, 3, 4),), lambda: (turned(2, 3, 4),), lambda: (f8(2, 4, 3),), lambda: (f8(3, 0, 4),))
+def few_columns_of_matrices(a):
+    b = a.copy()
+    b[..., [3, 0]] = a[..., [0, 3]] + 1
+    return a[..., [3, 0]], a[-1, :, [1, -1]], a[:, 1, [0, 2]], np.take(a, (2, 2, -4), -1).sum(axis=2), b
+
+
+@TABLE.add(lambda: (f8(3, 4),), need="compiled")
+def few_columns_that_are_not_there(a):
+    return np.zeros((3, 4))[:, [0, 9]]
+
+
 @TABLE.add(lambda: (f8(3), at(2**64 - 1, 1, dtype=np.uint64)))
 def unsigned_positions_wrap(a, idx):
     return a[idx]

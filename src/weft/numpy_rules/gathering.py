@@ -10,10 +10,11 @@ values and positions were read first, so those that may share memory with the ar
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from weft.ir.dtypes import ScalarType
 from weft.ir.exprs import Expr, Index, const_index, index
-from weft.ir.nodes import Alloc, Layout, Map, Storage, Tasklet, View
+from weft.ir.nodes import Alloc, Layout, Map, Region, Storage, Tasklet, View
 from weft.numpy_rules.arguments import PythonRaises
 from weft.numpy_rules.arrays import copy_array, empty_array, generate, read_scalar, steady
 from weft.numpy_rules.builder import Builder
@@ -34,7 +35,7 @@ from weft.numpy_rules.indexing import drop_axis
 from weft.numpy_rules.masks import count_true, elements_at, elements_where, put_where
 from weft.numpy_rules.memory_order import copied_order, iteration_order
 from weft.numpy_rules.reshaping import product
-from weft.numpy_rules.selections import Basic, Pick, Selected, Selection, positions_at, select
+from weft.numpy_rules.selections import Basic, Selected, Selection, positions_at, select
 from weft.numpy_rules.values import Array, Masked, Operand, Scalar, Tuple
 from weft.numpy_rules.walking import Point, for_each
 
@@ -75,6 +76,9 @@ def gather(build: Builder, selection: Selection, *, c_order: bool = False) -> Ar
     """A new array, in memory as `a[idx]` has it: the axes of the positions first, then the others as they lie."""
     array = selection.array
     target = empty_array(build, selection.result_shape, array.dtype) if c_order else _new_result(build, selection)
+    if len(selection.picks) == 1 and selection.picks[0].places and selection.picks[0].axis == array.rank - 1 > 0:
+        _gather_few(build, selection, target)
+        return target
     params = coordinates(build, target.shape)
     point = tuple(index(param) for param in params)
     where, inside = selection.parts(point)
@@ -93,6 +97,24 @@ def gather(build: Builder, selection: Selection, *, c_order: bool = False) -> Ar
         )
     )
     return target
+
+
+def _gather_few(build: Builder, selection: Selection, target: Array) -> None:
+    """A few known elements of each row, written one by one: a loop over so few would cost more than they do."""
+    *lead, width = selection.array.shape
+    params = coordinates(build, tuple(lead))
+    row = tuple(index(param) for param in params)
+    outer, inner = row[: selection.place], row[selection.place :]
+    found = [const_index(place) if place >= 0 else width + place for place in selection.picks[0].places]
+    elements = [build.value("x", ScalarType(target.dtype)) for _ in found]
+    body = Tasklet(
+        reads=tuple((x, selection.array.view.at((*row, at))) for x, at in zip(elements, found, strict=True)),
+        writes=tuple((target.view.at((*outer, const_index(k), *inner)), x) for k, x in enumerate(elements)),
+        id=build.new_id(),
+        span=build.span,
+    )
+    ranges = tuple((ZERO, extent) for extent in lead)
+    build.emit(Map(params=params, ranges=ranges, body=Region((body,)), id=build.new_id(), span=build.span))
 
 
 def _new_result(build: Builder, selection: Selection) -> Array:
@@ -170,7 +192,7 @@ def scatter(
     if isinstance(value, Array):
         value = Array(_fitting(build, value.view, selection.result_shape), value.dtype)
     order = _visiting(build, selection, value)
-    picks = tuple(Pick(pick.axis, detached(build, pick.positions, array), pick.wrap) for pick in selection.picks)
+    picks = tuple(replace(pick, positions=detached(build, pick.positions, array)) for pick in selection.picks)
     selection = Selection(array, picks, selection.shape, selection.place)
     if isinstance(value, Array):
         value = detached(build, value, array)

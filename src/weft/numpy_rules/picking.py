@@ -33,7 +33,7 @@ from weft.numpy_rules.masks import count_true, elements_at, elements_where, mask
 from weft.numpy_rules.registry import numpy_rule
 from weft.numpy_rules.reshaping import flat_array, product, reshape_view
 from weft.numpy_rules.scalars import as_index
-from weft.numpy_rules.selections import Pick, Selection, guard_positions, positions_from
+from weft.numpy_rules.selections import Pick, Selection, guard_positions, known_places, positions_from
 from weft.numpy_rules.typed_calls import call_numpy
 from weft.numpy_rules.values import Array, Operand, Scalar, Tuple
 from weft.numpy_rules.walking import Point, for_each_where
@@ -185,6 +185,8 @@ def lower_ix(build: Builder, *args: Operand) -> Operand:
         "take(f8[3, 4], i4[6], axis=1, mode='wrap')",
         "take(f8[3, 4], i4[6], 0, mode='clip')",
         "take(f8[5], 2)",
+        "take(f8[3, 4], [1, -2, 1], axis=-1)",
+        "take(i4[2, 3, 4], (0, -1), 2)",
         "take(f8[3, 4], -1, axis=0)",
         "take([1, 2, 3], [[0, 1], [2, 0]])",
     ),
@@ -201,11 +203,14 @@ def lower_take(
     positions = positions_from(build, indices) if isinstance(indices, Tuple) else as_array(build, indices)
     if positions.dtype.kind not in "biu":
         raise PythonRaises("positions must be integers")
-    result = _taken(build, as_array(build, a), positions, axis, kind)
+    places = known_places(indices) if kind == "raise" else ()
+    result = _taken(build, as_array(build, a), positions, axis, kind, places)
     return read_scalar(build, result) if result.rank == 0 else result
 
 
-def _taken(build: Builder, array: Array, positions: Array, axis: Given, mode: str) -> Array:
+def _taken(
+    build: Builder, array: Array, positions: Array, axis: Given, mode: str, places: tuple[int, ...] = ()
+) -> Array:
     """`np.take`, also for positions without axes; in C order."""
     if is_none(axis):
         array, number = flat_array(build, array), 0
@@ -217,18 +222,18 @@ def _taken(build: Builder, array: Array, positions: Array, axis: Given, mode: st
     single = positions.rank == 0
     if single:
         positions = positions.viewed(insert_axis(positions.view, 0))
-    positions = fitted_positions(build, positions, array.shape[number], mode)
-    pick = Pick(number, positions, wrap=mode == "raise")
+    positions = fitted_positions(build, positions, array.shape[number], mode, places)
+    pick = Pick(number, positions, mode == "raise", places)
     result = gather(build, Selection(array, (pick,), positions.shape, number), c_order=True)
     return result.viewed(drop_axis(result.view, number, ZERO)) if single else result
 
 
-def fitted_positions(build: Builder, positions: Array, extent: Index, mode: str) -> Array:
+def fitted_positions(build: Builder, positions: Array, extent: Index, mode: str, places: tuple[int, ...] = ()) -> Array:
     """Positions inside an axis: checked, wrapped around, or moved to its ends."""
     if positions.dtype is DType.BOOL:
         positions = map_array(build, positions, DType.INT64, lambda x: cast(x, DType.INT64))
     if mode == "raise":
-        guard_positions(build, positions, extent)
+        guard_positions(build, positions, extent, places)
         return positions
     build.guard_nonnegative(extent - 1, "positions on an axis without elements")
 

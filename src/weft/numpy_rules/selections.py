@@ -12,7 +12,8 @@ reads or writes through a selection (`gathering.py`) need not check any more.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from weft.ir.dtypes import NP_BOOL, PY_INT, DType, ScalarType
@@ -40,15 +41,17 @@ from weft.support.abi import MAX_EXTENT
 from weft.support.records import record
 
 ZERO, ONE = const_index(0), const_index(1)
+_FEW = 8
 
 
 @record
 class Pick:
-    """The positions along one axis of a view; `wrap` where they may count from the end."""
+    """The positions along one axis of a view; `wrap` where they may count from the end; `places`: a few known ones."""
 
     axis: int
     positions: Array
     wrap: bool = True
+    places: tuple[int, ...] = ()
 
 
 @record
@@ -104,6 +107,9 @@ def select(build: Builder, array: Array, key: Operand) -> Selected:
     """What `array[key]` stands for, with all positions checked."""
     given = key.items if isinstance(key, Tuple) and not key.is_list else (key,)
     items = [_index(build, item) for item in given]
+    known = {
+        made.view.container: known_places(i) for i, made in zip(given, items, strict=True) if isinstance(made, Array)
+    }
     copies = any(isinstance(item, Array) and item.rank == 0 for item in items)
     items = [_element(build, item) for item in items]
     items = [first_alike(build, x) if isinstance(x, Array) and x.dtype is DType.BOOL else x for x in items]
@@ -114,7 +120,7 @@ def select(build: Builder, array: Array, key: Operand) -> Selected:
     if len(items) == 1 and isinstance(first, Array) and first.dtype is DType.BOOL and first.rank == array.rank:
         _guard_mask(build, first, array.shape)
         return Masked(array, first)
-    return _Reading(build, array, items).selection()
+    return _Reading(build, array, items, known).selection()
 
 
 def _index(build: Builder, item: Operand) -> Operand:
@@ -171,9 +177,12 @@ def as_selection(build: Builder, masked: Masked) -> Selection:
 class _Reading:
     """The items of a key from left to right."""
 
-    def __init__(self, build: Builder, array: Array, items: Sequence[Operand]) -> None:
+    def __init__(
+        self, build: Builder, array: Array, items: Sequence[Operand], known: Mapping[str, tuple[int, ...]]
+    ) -> None:
         self.build = build
         self.items = items
+        self.known = known  # places in lists, by the container they were put in
         self.array = array
         self.view = array.view
         self.axis = 0  # of the view, where the next item applies
@@ -197,9 +206,7 @@ class _Reading:
                 self.basic(item, self.array.rank - used)
         shape = broadcast_shapes(self.build, [*(pick.positions.shape for pick in self.picks), *self.flags()])
         picks = tuple(
-            Pick(
-                pick.axis, Array(broadcast_to(self.build, pick.positions.view, shape), pick.positions.dtype), pick.wrap
-            )
+            replace(pick, positions=pick.positions.viewed(broadcast_to(self.build, pick.positions.view, shape)))
             for pick in self.picks
         )
         return Selection(self.array.viewed(self.view), picks, shape, self.place if self.consecutive else 0)
@@ -223,8 +230,9 @@ class _Reading:
                 for positions in places_of(self.build, item):
                     self.pick(positions, wrap=False)
             case Array() if item.dtype.kind in "iu":
-                guard_positions(self.build, item, self.view.shape[self.axis])
-                self.pick(item, wrap=True)
+                places = self.known.get(item.view.container, ())
+                guard_positions(self.build, item, self.view.shape[self.axis], places)
+                self.pick(item, wrap=True, places=places)
             case Array():
                 raise PythonRaises("arrays used as indices must be of integer (or boolean) type")
             case Scalar() if _is_flag(item):
@@ -238,8 +246,8 @@ class _Reading:
                     self.view, self.axis, wrap_index(self.build, self.build.bounded(position), extent)
                 )
 
-    def pick(self, positions: Array, *, wrap: bool) -> None:
-        self.picks.append(Pick(self.axis, positions, wrap))
+    def pick(self, positions: Array, *, wrap: bool, places: tuple[int, ...] = ()) -> None:
+        self.picks.append(Pick(self.axis, positions, wrap, places))
         self.axis += 1
 
     def basic(self, item: Operand, spare: int) -> None:
@@ -263,8 +271,21 @@ class _Reading:
 # ---- positions ------------------------------------------------------------------------------------------------------
 
 
-def guard_positions(build: Builder, positions: Array, extent: Index) -> None:
-    """All positions are inside an axis, counted from either end: otherwise Python raises."""
+def known_places(indices: Operand) -> tuple[int, ...]:
+    """The integers of a short list, if they are known now."""
+    if not isinstance(indices, Tuple) or len(indices.items) > _FEW:
+        return ()
+    exprs = [item.expr for item in indices.items if isinstance(item, Scalar)]
+    places = tuple(expr.constant for expr in exprs if isinstance(expr, Index) and expr.constant is not None)
+    return places if len(places) == len(indices.items) else ()
+
+
+def guard_positions(build: Builder, positions: Array, extent: Index, places: tuple[int, ...] = ()) -> None:
+    """All positions are inside an axis, counted from either end: otherwise Python raises. `places`: known ones."""
+    if places:
+        build.guard_nonnegative(extent - 1 - max(places), "index out of bounds")
+        build.guard_nonnegative(extent + min(places), "index out of bounds")
+        return
     params = coordinates(build, positions.shape)
     element = build.value("i", ScalarType(positions.dtype))
     fits = build.value("fits", NP_BOOL)
