@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import itertools
+import warnings
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
+import weft
 from tests.numpy_rules.samples import FORMS
 from tests.selection import every
 from tests.semantics.cases import agree, choices
@@ -122,6 +124,39 @@ def test_numbers_that_are_usual_need_no_python() -> None:
         agree(function, *choices(cases, *makers(lambda: matrix("numbers"))), need="native", ulps=8)
 
 
+def of_more_axes(k, a):
+    if k == 0:
+        return np.nanmean(a, axis=0), np.nanmean(a, axis=(0, 2), keepdims=True)
+    elif k == 1:
+        return np.nanmax(a, axis=1), np.nanmin(a, 2, keepdims=True), np.nanmax(a, axis=())
+    elif k == 2:
+        return np.nanvar(a, axis=1), np.nanstd(a, axis=(1, 2), ddof=1)
+    elif k == 3:
+        return np.nanmax([np.nan, np.nan]), np.nanmean([1.0, np.nan])
+    elif k == 4:
+        return np.nansum(np.nan), np.nanmean(3.5), np.nan_to_num(np.inf)
+    return np.nan_to_num(a, posinf=3), np.nansum(a, 2)
+
+
+def test_nan_functions_of_more_axes() -> None:
+    """In any order in memory, which the results have as well."""
+
+    def made(order: tuple[int, ...], nothing: int) -> tuple[np.ndarray]:
+        a = np.arange(60.0).reshape(5, 4, 3).transpose(order)
+        a[a % 7 == 1] = NAN
+        a[:nothing] = NAN
+        a[nothing, nothing, nothing] = -INF
+        return (a,)
+
+    orders = ((0, 1, 2), (2, 1, 0), (1, 2, 0))
+    agree(of_more_axes, *choices(6, *[lambda o=o, n=n: made(o, n) for o in orders for n in (0, 1, 2)]), ulps=8)
+
+
+def test_slices_of_nan_do_not_leave_compiled_code() -> None:
+    for function, cases in ((sums, 7), (moments, 6), (extremes, 5), (cleaned, 4)):
+        agree(function, *choices(cases, *makers(*GROUPS["rows"])), need="native", ulps=8)
+
+
 def in_expressions(k, a, m):
     """Of what is computed, of what a mask chose, of rows in a loop, and what follows."""
     if k == 0:
@@ -222,3 +257,23 @@ def test_odd_averages() -> None:
     made = [lambda: row(1.0, -1.0), lambda: row(INF, -INF), lambda: row(NAN, 1.0), lambda: row(1e308, 1e308, 1e308)]
     agree(averages, *choices(6, *made), ulps=8)
     agree(areas, *choices(6, *made), ulps=8)
+
+
+def warns(a):
+    mean = np.nanmean(a, axis=0)
+    most = np.nanmax(a, axis=0)
+    spread = np.nanstd(a, axis=0, ddof=1)
+    return mean, most, spread, np.nanvar(a, axis=1)
+
+
+def test_warnings_are_given_once_at_their_place() -> None:
+    def seen(function: Any) -> list[tuple[str, str, int]]:
+        with warnings.catch_warnings(record=True) as found:
+            warnings.simplefilter("always")
+            function(matrix("empty slices"))
+        return [(str(w.message), w.filename, w.lineno) for w in found]
+
+    program: Any = weft.program(warns, fallback="error")
+    assert seen(program) == seen(warns)
+    assert len(seen(program)) == 4
+    assert program.stats.resumes == 0

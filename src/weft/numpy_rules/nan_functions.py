@@ -3,10 +3,12 @@
 in:   an array, and `axis`, `keepdims`, `ddof` known at compile time
 out:  as the plain functions
 
-    np.nanmean(a, axis=0)  ->  n = sum(~isnan(a), 0), all of it > 0;  sum(select(isnan(a), 0, a), 0) / n
+    np.nanmean(a, axis=0)  ->  n = sum(~isnan(a), 0);  sum(select(isnan(a), 0, a), 0) / n, NaN where n is 0
 
-Where nothing but NaN is in a slice, or too few numbers, NumPy warns in words of its own: Python repeats the statement.
-That is known before anything is summed up, so that no warning comes twice. Integers go to the plain functions.
+Where nothing but NaN is in a slice, or too few numbers, NumPy warns in words of its own: it is called for one NaN, and
+what it gives is the result of such slices. In loops and where Python must catch what is raised, Python repeats the
+statement instead; that is known before anything is summed up, so that no warning comes twice. Integers go to the plain
+functions.
 """
 
 from __future__ import annotations
@@ -15,17 +17,30 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from weft.ir.dtypes import NP_BOOL, DType, ScalarType
+from weft.ir.dtypes import NP_BOOL, PY_FLOAT, DType, ScalarType
 from weft.ir.exprs import Expr, const, const_index, op
 from weft.ir.neutral import neutral
+from weft.ir.nodes import Branch, Storage, Yield
 from weft.numpy_rules.arguments import Flag, Given, is_none, static_bool, static_int, static_value
-from weft.numpy_rules.arrays import as_array, as_data, convert_data, copy_array, map_array, steady, ufunc
+from weft.numpy_rules.arrays import (
+    as_array,
+    as_data,
+    convert_data,
+    copy_array,
+    map_array,
+    read_scalar,
+    steady,
+    ufunc,
+    write_fresh,
+)
 from weft.numpy_rules.builder import Builder
 from weft.numpy_rules.choosing import chosen_from, note_chosen_by_all
-from weft.numpy_rules.elementwise import cast, map_elements, narrowed
+from weft.numpy_rules.elementwise import cast, initialise, map_elements, narrowed, new_array
+from weft.numpy_rules.guards import Scope
 from weft.numpy_rules.indexing import insert_axis
 from weft.numpy_rules.moments import lower_mean, lower_std, lower_var
 from weft.numpy_rules.reductions import (
+    all_of,
     axes_of,
     guard_all,
     lower_sum,
@@ -34,9 +49,11 @@ from weft.numpy_rules.reductions import (
     scalar_or_array,
 )
 from weft.numpy_rules.registry import numpy_rule
+from weft.numpy_rules.typed_calls import call_numpy
 from weft.numpy_rules.values import Array, Operand, Scalar
 
 ZERO = const_index(0)
+_EXTREMES = {"nanmax": "maximum", "nanmin": "minimum"}
 
 
 def _replaced(build: Builder, array: Array, number: Expr) -> Array:
@@ -58,13 +75,56 @@ def _replaced(build: Builder, array: Array, number: Expr) -> Array:
     return result
 
 
-def _count(build: Builder, array: Array, axes: tuple[int, ...], ddof: int = 0) -> Array:
-    """How many elements of each slice are no NaN; more than `ddof`, else NumPy warns."""
+def _count(build: Builder, array: Array, axes: tuple[int, ...]) -> Array:
+    """How many elements of each slice are no NaN."""
     present = as_array(build, ufunc(build, "logical_not", ufunc(build, "isnan", array)))
-    found = reduce_array(build, "add", present, axes, DType.INT64)
-    enough = ufunc(build, "greater", scalar_or_array(build, found), Scalar(const_index(ddof)))
-    guard_all(build, enough, "a slice has too few numbers that are no NaN")
-    return found
+    return reduce_array(build, "add", present, axes, DType.INT64)
+
+
+def _more_than(build: Builder, count: Array, least: int) -> Array | Scalar:
+    return ufunc(build, "greater", scalar_or_array(build, count), Scalar(const_index(least)))
+
+
+def _may_call(build: Builder) -> bool:
+    """Whether NumPy may be called here: not where Python must catch what is raised, nor in loops, for their threads."""
+    return not build.protected and not any(scope.turns for scope in build.scopes)
+
+
+def _nothing(build: Builder, name: str, enough: Array | Scalar, dtype: DType) -> Scalar:
+    """NaN, for the slices that have not enough numbers; where there are some, NumPy gives it, and warns."""
+    nan = cast(const(np.nan, PY_FLOAT), dtype)
+    if not _may_call(build):
+        guard_all(build, enough, "a slice has too few numbers that are no NaN")
+        return Scalar(nan)
+    place = build.alloc((), dtype, "nan")
+    write_fresh(build, [(place.at(()), nan)])
+    with build.region() as then:
+        build.emit(Yield(()))
+    with build.region() as orelse:
+        line = Array(build.alloc((const_index(1),), dtype, "nan"), dtype)
+        write_fresh(build, [(line.view.at((ZERO,)), nan)])
+        found = call_numpy(build, f"numpy.{name}", (line,), {})
+        assert isinstance(found, Scalar)
+        write_fresh(build, [(place.at(()), cast(found.expr, dtype))])
+        build.emit(Yield(()))
+    _branch(build, all_of(build, enough), then, orelse)
+    return read_scalar(build, Array(place, dtype))
+
+
+def _branch(build: Builder, condition: Expr, then: Scope, orelse: Scope) -> None:
+    regions = build.close(then), build.close(orelse)
+    build.emit(Branch(condition=condition, then=regions[0], orelse=regions[1], id=build.new_id(), span=build.span))
+
+
+def _where_enough(build: Builder, enough: Array | Scalar, data: Array | Scalar, other: Scalar) -> Array | Scalar:
+    """The data, or another number where there is not enough."""
+    type_ = ScalarType(other.type.dtype)
+    if isinstance(enough, Scalar) and isinstance(data, Scalar):
+        return Scalar(build.let(op("select", (enough.expr, data.expr, other.expr), type_), "nan"))
+    assert isinstance(data, Array)
+    return map_elements(
+        build, (enough, data, other), data.shape, data.dtype, lambda args: op("select", tuple(args), type_), name="nan"
+    )
 
 
 def _average(build: Builder, total: Array, count: Array, ddof: int = 0) -> Array | Scalar:
@@ -129,23 +189,30 @@ def lower_nanmean(build: Builder, a: Operand, axis: Given = None, *, keepdims: F
     axes = axes_of(build, axis, array.rank)
     keep = static_bool(build, keepdims, "keepdims")
     count = _count(build, array, axes)
-    mean = _average(build, _sum(build, array, axes), count)
+    enough = _more_than(build, count, 0)
+    nothing = _nothing(build, "nanmean", enough, array.dtype)
+    mean = _where_enough(build, enough, _average(build, _sum(build, array, axes), count), nothing)
     return _with_axes(build, mean, axes) if keep else mean
 
 
-def _variance(build: Builder, array: Array, axis: Given, ddof: Operand | int, keepdims: Flag) -> Array | Scalar:
+def _variance(
+    build: Builder, name: str, array: Array, axis: Given, ddof: Operand | int, keepdims: Flag
+) -> Array | Scalar:
     """The mean, then the sum of the squared distances to it, 0 for NaN, over the degrees of freedom."""
     axes = axes_of(build, axis, array.rank)
     removed = static_int(build, ddof, "ddof")
     if removed < 0:
         raise build.error("E240", "a negative ddof is not compiled", "leave it out")
     keep = static_bool(build, keepdims, "keepdims")
-    count = _count(build, array, axes, removed)
+    count = _count(build, array, axes)
+    enough = _more_than(build, count, removed)
+    real = {DType.COMPLEX64: DType.FLOAT32, DType.COMPLEX128: DType.FLOAT64}.get(array.dtype, array.dtype)
+    nothing = _nothing(build, name, enough, real)
     mean = _average(build, _sum(build, array, axes), count)
     distance = as_array(build, ufunc(build, "subtract", array, _with_axes(build, mean, axes)))
     squares = _squares(build, _numbers(build, array, distance))
     total = reduce_array(build, "add", squares, axes, squares.dtype)
-    variance = _average(build, total, count, removed)
+    variance = _where_enough(build, enough, _average(build, total, count, removed), nothing)
     return _with_axes(build, variance, axes) if keep else variance
 
 
@@ -179,7 +246,7 @@ def lower_nanvar(
     array = as_array(build, a)
     if array.dtype.kind not in "fc":
         return lower_var(build, array, axis, ddof=ddof, keepdims=keepdims)
-    return _variance(build, array, axis, ddof, keepdims)
+    return _variance(build, "nanvar", array, axis, ddof, keepdims)
 
 
 @numpy_rule(
@@ -193,7 +260,7 @@ def lower_nanstd(
     array = as_array(build, a)
     if array.dtype.kind not in "fc":
         return lower_std(build, array, axis, ddof=ddof, keepdims=keepdims)
-    return ufunc(build, "sqrt", _variance(build, array, axis, ddof, keepdims))
+    return ufunc(build, "sqrt", _variance(build, "nanstd", array, axis, ddof, keepdims))
 
 
 # -- extremes ---------------------------------------------------------------------------------------------------------
@@ -205,7 +272,7 @@ def lower_nanstd(
 )
 def lower_nanmax(build: Builder, a: Operand, axis: Given = None, *, keepdims: Flag = False) -> Operand:
     """NaN loses."""
-    return _extreme(build, "maximum", a, axis, keepdims)
+    return _extreme(build, "nanmax", a, axis, keepdims)
 
 
 @numpy_rule(
@@ -214,18 +281,41 @@ def lower_nanmax(build: Builder, a: Operand, axis: Given = None, *, keepdims: Fl
 )
 def lower_nanmin(build: Builder, a: Operand, axis: Given = None, *, keepdims: Flag = False) -> Operand:
     """NaN loses."""
-    return _extreme(build, "minimum", a, axis, keepdims)
+    return _extreme(build, "nanmin", a, axis, keepdims)
 
 
 def _extreme(build: Builder, name: str, a: Operand, axis: Given, keepdims: Flag) -> Operand:
-    """An infinity that loses against every number stands for NaN; as a result it may be one: NumPy knows."""
+    """An infinity that loses against every number stands for NaN; as a result it may be one, or a number."""
     array = as_array(build, a)
     if array.dtype.kind != "f":
-        return reduce_with(build, name, array, axis, None, keepdims)
-    least = neutral(name, ScalarType(array.dtype))
-    result = reduce_with(build, name, _replaced(build, array, least), axis, None, keepdims)
-    guard_all(build, ufunc(build, "not_equal", result, Scalar(least)), "a slice may have nothing but NaN")
-    return result
+        return reduce_with(build, _EXTREMES[name], array, axis, None, keepdims)
+    axes = axes_of(build, axis, array.rank)
+    least = neutral(_EXTREMES[name], ScalarType(array.dtype))
+    found = reduce_array(build, _EXTREMES[name], _replaced(build, array, least), axes, array.dtype)
+    extreme = scalar_or_array(build, found)
+    seen = ufunc(build, "not_equal", extreme, Scalar(least))
+    if _may_call(build) and isinstance(a, Array) and build.container(a.view.container).storage is Storage.ARGUMENT:
+        enough = _looked_at_again(build, array, axes, seen)
+        extreme = _where_enough(build, enough, extreme, _nothing(build, name, enough, array.dtype))
+    else:  # what is computed here need not be kept for a second look
+        guard_all(build, seen, "a slice may have nothing but NaN")
+    return _with_axes(build, extreme, axes) if static_bool(build, keepdims, "keepdims") else extreme
+
+
+def _looked_at_again(build: Builder, array: Array, axes: tuple[int, ...], seen: Array | Scalar) -> Array | Scalar:
+    """Which slices have a number: all of them if that is seen already, else those where one is found."""
+    result = Array(build.alloc((), DType.BOOL, "enough"), DType.BOOL)
+    if isinstance(seen, Array):
+        result = new_array(build, seen.shape, DType.BOOL, "enough", [seen.view])
+    with build.region() as then:
+        initialise(build, result, Scalar(const(True, NP_BOOL)))
+        build.emit(Yield(()))
+    with build.region() as orelse:
+        present = as_array(build, ufunc(build, "logical_not", ufunc(build, "isnan", array)))
+        initialise(build, result, reduce_array(build, "logical_or", present, axes, DType.BOOL))
+        build.emit(Yield(()))
+    _branch(build, all_of(build, seen), then, orelse)
+    return scalar_or_array(build, result)
 
 
 # -- numbers in their place -------------------------------------------------------------------------------------------

@@ -89,12 +89,17 @@ def scalar_or_array(build: Builder, result: Array) -> Array | Scalar:
     return result if result.rank else read_scalar(build, result)
 
 
-def guard_all(build: Builder, tests: Array | Scalar, reason: str) -> None:
-    """Assume that every one of some tests holds."""
+def all_of(build: Builder, tests: Array | Scalar) -> Expr:
+    """Whether every one of some tests holds."""
     if isinstance(tests, Array):
         axes = tuple(range(tests.rank))
         tests = read_scalar(build, reduce_array(build, "logical_and", tests, axes, DType.BOOL))
-    build.guard(tests.expr, reason)
+    return tests.expr
+
+
+def guard_all(build: Builder, tests: Array | Scalar, reason: str) -> None:
+    """Assume that every one of some tests holds."""
+    build.guard(all_of(build, tests), reason)
 
 
 def guard_not_empty(build: Builder, view: View, axes: tuple[int, ...], reason: str) -> None:
