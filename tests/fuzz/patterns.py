@@ -1,7 +1,7 @@
 """Random statements of several lines that some pass of the compiler looks for.
 
 Arrays that shrink in a loop, positions from an array in a loop, arrays that are put together and read by a stencil,
-arrays that a loop carries, temporaries of a turn, sums of products in loops, two reductions of one array.
+arrays that a loop carries, temporaries of a turn, sums of products in loops, two reductions of one array, recurrences.
 """
 
 from __future__ import annotations
@@ -283,6 +283,45 @@ def _two_reductions(state: State) -> bool:
     return True
 
 
+# ---- recurrences ----------------------------------------------------------------------------------------------------
+
+
+def _recurrence(state: State) -> bool:
+    """Lines that follow from lines before them, with numbers that follow from numbers before them."""
+    names = [name for name in state.arrays(2) if state.names[name].letter in "iuf"]
+    if not names:
+        return False
+    name = state.rng.choice(names)
+    other = _partner(state, name)
+    own, i, j = (state.shared.new_name(letter) for letter in "sij")
+    state.use("recurrence", state.names[name])
+    way = state.rng.randrange(4)
+    if way == 0:
+        start, stop = state.rng.choice((("1", f"{name}.shape[1]"), ("2", f"{name}.shape[1] - 1")))
+        state.write(f"for {j} in range({start}, {stop}):")
+        state.write(f"    {name}[:, {j}] = {name}[:, {j} - 1] * 2 + {other}[:, {j}]")
+    elif way == 1:
+        state.write(f"{own} = 1")
+        state.write(f"for {i} in range({name}.shape[0] - 2, -1, -1):")
+        state.write(f"    {own} = {own} * 2 + 1")
+        state.write(f"    {name}[{i}] = {name}[{i} + 1] * 3 + {own}")
+        if state.chance(0.3):
+            state.write(f"    {own} = int({other}[{i}, 0] > 2) + {i}")
+    elif way == 2:
+        state.write(f"{own} = np.zeros({name}.shape[0], np.int64)")
+        state.write(f"for {i} in range(1, {name}.shape[0]):")
+        state.write(f"    {own}[{i}] = {own}[{i} - 1] * 2 + 1")
+        column = state.rng.choice((f"{name}[{i}]", f"{name}[:, {i} % {name}.shape[1]]"))
+        state.write(f"    {column} = {column} + {own}[{i}].astype({name}.dtype)")
+    else:
+        state.write(f"for {i} in range({name}.shape[0]):")
+        state.write(f"    {own} = {other}[{i}, 0]")
+        state.write(f"    for {j} in range({name}.shape[1]):")
+        state.write(f"        {own} = {own} + {name}[{i}, {j}] * {name}[{i}, 0]")
+        state.write(f"        {name}[{i}, {j}] = {own}")
+    return True
+
+
 # ---- products -------------------------------------------------------------------------------------------------------
 
 
@@ -321,5 +360,5 @@ def _products(state: State) -> bool:
 
 _PATTERNS: tuple[Pattern, ...] = (
     _shrinks, _carries, _converges, _turn_of_its_own, _gathers, _rows_of_a_list, _stencil, _window, _two_reductions,
-    _products,
+    _products, _recurrence,
 )  # fmt: skip

@@ -95,7 +95,9 @@ struct weft_ctx {
  * for waking them. They are woken for less in a call that has had some such regions: more will follow. */
 static inline int weft_pays(weft_ctx *ctx, double work, double least)
 {
-    return work >= least && (work >= 8 * least || ctx->counters[6]++ >= 4);
+    if (work < least)
+        return 0;
+    return work >= 8 * least || __atomic_fetch_add(&ctx->counters[6], 1, __ATOMIC_RELAXED) >= 4;
 }
 
 static inline int32_t weft_poll(weft_ctx *ctx) { return --ctx->fuel < 0 && ctx->poll(ctx); }
