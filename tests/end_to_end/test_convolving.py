@@ -53,19 +53,21 @@ def test_modes(function: Any, dtype: str) -> None:
 
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_what_is_not_finite(function: Any) -> None:
+    compiled: Any = weft.program(function)
     x, v = np.arange(1.0, 9.0), np.array([1.0, 0.5, 2.0])
     for array, place, number in ((x, 3, np.inf), (x, 0, np.nan), (v, 1, np.inf), (v, 2, np.nan)):
         given = [x.copy(), v.copy()]
         given[array is v][place] = number
         with np.errstate(all="ignore"):
-            np.testing.assert_array_equal(weft.program(function)(*given), function(*given))
+            np.testing.assert_array_equal(compiled(*given), function(*given))
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_nothing_to_slide(function: Any) -> None:
+    compiled: Any = weft.program(function)
     for given in ((np.zeros(0), np.ones(2)), (np.ones(2), np.zeros(0))):
         with pytest.raises(ValueError, match="cannot be empty"):
-            weft.program(function)(*given)
+            compiled(*given)
 
 
 def test_no_warning_where_numpy_has_none() -> None:
