@@ -32,7 +32,7 @@ from weft.codegen.kernel import Kernel
 from weft.codegen.reduction_lanes import Group, operations, power_of_two
 from weft.codegen.reduction_replays import all_measured, audit, declare_raised, inspect, measured
 from weft.codegen.reduction_state import POSITIONS, Reduction, better
-from weft.codegen.reduction_strips import Strips, emit_strips
+from weft.codegen.reduction_strips import Row, emit_strips
 from weft.support.records import record
 
 _ROW_BYTES: Final = 16384  # long enough to read memory in order, short enough for the first cache
@@ -50,24 +50,10 @@ def row_length(group: Group) -> int:
     return _ROW_BYTES // max(sizes) // power_of_two(len(group))
 
 
-@record
-class _Row:
-    """A part of the axis `fast`: its first element, its length, the arrays of its totals.
-
-    `span` are the elements that go into them, of the first axis that is combined; None for all.
-    """
-
-    fast: int
-    first: str
-    width: str
-    totals: list[str]
-    span: tuple[str, str] | None = None
-
-
 def emit_row(group: Group, fast: int, number: str, wanted: str) -> None:
     """The results of one row, by its number; the other axes that are kept stand around it. `wanted` is its length."""
     kernel, claim, length = group[0].kernel, group[0].kernel.names.claim, row_length(group)
-    row = _Row(fast, claim("first"), claim("width"), [claim("row") for _ in group])
+    row = Row(fast, claim("first"), claim("width"), [claim("row") for _ in group])
     extent = group[0].extent(fast)
     kernel.line(f"const int64_t {row.first} = {number} * {wanted};")
     _emit_width(row, extent, wanted, kernel)
@@ -81,17 +67,16 @@ def emit_row(group: Group, fast: int, number: str, wanted: str) -> None:
     _emit_end(group, row)
 
 
-def _emit_totals(group: Group, row: _Row) -> None:
+def _emit_totals(group: Group, row: Row) -> None:
     kernel = group[0].kernel
     for reduction, totals in zip(group, row.totals, strict=True):
         start = f"{totals}[%s] = {reduction.identity};"
         _emit_over(reduction, row, lambda n, start=start: kernel.line(start % n), computed=False)
     with all_measured(group):
-        strips = Strips(row.fast, row.first, row.width, row.totals, row.span)
-        emit_strips(group, strips, partial(_emit_sums, group, row))
+        emit_strips(group, row, partial(_emit_sums, group, row))
 
 
-def _emit_end(group: Group, row: _Row) -> None:
+def _emit_end(group: Group, row: Row) -> None:
     """Look into the results, and write them."""
     for reduction, totals in zip(group, row.totals, strict=True):
         _emit_inspection(reduction, row, totals)
@@ -140,7 +125,7 @@ def _emit_blocks_of(group: Group, fast: int, shared: _Blocks, versions: Versions
     """The blocks from `begin` to `end`, those of a row one after the other."""
     kernel, claim = group[0].kernel, group[0].kernel.names.claim
     number, block, low, high = claim("number"), claim("block"), claim("low"), claim("high")
-    row = _Row(fast, claim("first"), claim("width"), [claim("row") for _ in group], (low, high))
+    row = Row(fast, claim("first"), claim("width"), [claim("row") for _ in group], (low, high))
     rows, extent = group[0].extent(group[0].reduced[0]), group[0].extent(fast)
     own = [claim("own") for _ in group]
     for x, name in zip(group, own, strict=True):
@@ -163,19 +148,19 @@ def _emit_joined(group: Group, fast: int, shared: _Blocks) -> None:
     """The results from the totals of several blocks."""
     kernel, claim, extent = group[0].kernel, group[0].kernel.names.claim, group[0].extent(fast)
     number = claim("number")
-    all_ = _Row(fast, "0", extent, shared.parts)
+    all_ = Row(fast, "0", extent, shared.parts)
     with kernel.block(f"for (int64_t {number} = 1; {number} < {shared.blocks}; ++{number})"):
         _emit_over(group[0], all_, lambda n: _emit_join(group, all_, n, number), computed=False)
     _emit_end(group, all_)
 
 
-def _emit_join(group: Group, row: _Row, at: str, number: str) -> None:
+def _emit_join(group: Group, row: Row, at: str, number: str) -> None:
     for reduction, part in zip(group, row.totals, strict=True):
         total, other = f"{part}[{at}]", f"{part}[{number} * {row.width} + {at}]"
         reduction.kernel.line(f"{total} = {reduction.combine(total, other)};")
 
 
-def _emit_width(row: _Row, extent: str, length: str, kernel: Kernel) -> None:
+def _emit_width(row: Row, extent: str, length: str, kernel: Kernel) -> None:
     left = f"{extent} - {row.first}"
     kernel.line(f"const int64_t {row.width} = {left} > {length} ? {length} : {left};")
 
@@ -183,12 +168,12 @@ def _emit_width(row: _Row, extent: str, length: str, kernel: Kernel) -> None:
 # ---- the elements ---------------------------------------------------------------------------------------------------
 
 
-def _emit_results(group: Group, row: _Row, number: str) -> None:
+def _emit_results(group: Group, row: Row, number: str) -> None:
     for reduction, totals in zip(group, row.totals, strict=True):
         reduction.kernel.line(f"{reduction.output()} = {totals}[{number}];")
 
 
-def _emit_sums(group: Group, row: _Row) -> None:
+def _emit_sums(group: Group, row: Row) -> None:
     """Combine all elements of a row of results."""
     kernel, reduced = group[0].kernel, group[0].reduced
 
@@ -216,7 +201,7 @@ def _emit_sums(group: Group, row: _Row) -> None:
         _emit_several(group, row, combine)
 
 
-def _emit_several(group: Group, row: _Row, combine: Callable[[str], None]) -> None:
+def _emit_several(group: Group, row: Row, combine: Callable[[str], None]) -> None:
     """Several elements go into a total while it is at hand."""
     kernel, (*outer, last) = group[0].kernel, group[0].reduced
     at, (start, extent) = kernel.names.claim("at"), (not outer and row.span) or ("0", group[0].extent(last))
@@ -245,7 +230,7 @@ def _combine_several(group: Group, axis: int, targets: list[str], at: str) -> No
         kernel.line(f"{target} = {total};")
 
 
-def _emit_over(reduction: Reduction, row: _Row, emit: Callable[[str], None], *, computed: bool = True) -> None:
+def _emit_over(reduction: Reduction, row: Row, emit: Callable[[str], None], *, computed: bool = True) -> None:
     """A loop over the results of the row; `computed`: the parameter of the axis is used in it."""
     with reduction.over(row.width, checked=computed) as number:
         if computed:
@@ -253,7 +238,7 @@ def _emit_over(reduction: Reduction, row: _Row, emit: Callable[[str], None], *, 
         emit(number)
 
 
-def _emit_inspection(reduction: Reduction, row: _Row, totals: str) -> None:
+def _emit_inspection(reduction: Reduction, row: Row, totals: str) -> None:
     """Look into the results that are suspect."""
     if not reduction.warnings.replayed and not reduction.warnings.raised:
         return
@@ -268,14 +253,14 @@ def _emit_inspection(reduction: Reduction, row: _Row, totals: str) -> None:
 
 
 @contextmanager
-def _each(reduction: Reduction, row: _Row, number: str) -> Generator[None]:
+def _each(reduction: Reduction, row: Row, number: str) -> Generator[None]:
     """One result after the other."""
     with reduction.kernel.block(f"for (int64_t {number} = 0; {number} < {row.width}; ++{number})"):
         reduction.kernel.line(f"const int64_t {reduction.name(row.fast)} = {row.first} + {number};")
         yield
 
 
-def _emit_places(reduction: Reduction, row: _Row) -> None:
+def _emit_places(reduction: Reduction, row: Row) -> None:
     """argmin, argmax: with each total, where it stands."""
     kernel, claim, (totals,) = reduction.kernel, reduction.kernel.names.claim, row.totals
     place, places = claim("place"), claim("places")

@@ -29,8 +29,8 @@ _QUICK: Final = 4  # with more operations per element, totals are not what the m
 
 
 @record
-class Strips:
-    """The row to be cut: its axis, where it starts on it, its length, the arrays of its totals.
+class Row:
+    """A part of the axis `fast`: its first element, its length, the arrays of its totals.
 
     `span` are the elements that go into them, of the first axis that is combined; None for all.
     """
@@ -42,7 +42,7 @@ class Strips:
     span: tuple[str, str] | None = None
 
 
-def emit_strips(group: Group, row: Strips, otherwise: Callable[[], None]) -> None:
+def emit_strips(group: Group, row: Row, otherwise: Callable[[], None]) -> None:
     """The totals of a row by strips where that pays; `otherwise` emits them as a whole."""
     kernel, first = group[0].kernel, group[0]
     extent, work = first.source.shape[row.fast].constant, max(map(operations, group))
@@ -67,7 +67,7 @@ def _are_few(reduction: Reduction) -> bool:
     return prod(_FEW if extent is None else extent for extent in extents) < _FEW
 
 
-def _emit_cut(group: Group, row: Strips, size: int) -> None:
+def _emit_cut(group: Group, row: Row, size: int) -> None:
     kernel, claim, first = group[0].kernel, group[0].kernel.names.claim, group[0]
     at, strip, few = claim("at"), claim("strip"), [claim("few") for _ in group]
     with kernel.block(f"for (int64_t {at} = 0; {at} < {row.width}; {at} += {size})"):

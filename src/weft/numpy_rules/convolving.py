@@ -20,7 +20,7 @@ from weft.numpy_rules.builder import Builder
 from weft.numpy_rules.elementwise import initialise
 from weft.numpy_rules.indexing import narrow_axis
 from weft.numpy_rules.products import product_into
-from weft.numpy_rules.reductions import reduce_with
+from weft.numpy_rules.reductions import guard_all
 from weft.numpy_rules.registry import numpy_rule
 from weft.numpy_rules.values import Array, Operand, Scalar
 from weft.numpy_rules.windows import windowed
@@ -119,6 +119,4 @@ def _sums(build: Builder, made: Array, start: Index, length: Index, array: Array
 
 def _guard_finite(build: Builder, weights: Array) -> None:
     if weights.dtype.kind == "f":
-        every = reduce_with(build, "logical_and", ufunc(build, "isfinite", weights), 0)
-        assert isinstance(every, Scalar)
-        build.guard(every.expr, "a number that is not finite, times a zero at an end")
+        guard_all(build, ufunc(build, "isfinite", weights), "a number that is not finite, times a zero at an end")

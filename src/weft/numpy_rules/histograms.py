@@ -17,7 +17,7 @@ from weft.numpy_rules.arguments import Given, PythonRaises, extent_of, is_none
 from weft.numpy_rules.arrays import as_array, empty_array, write_fresh
 from weft.numpy_rules.builder import Builder
 from weft.numpy_rules.elementwise import cast, map_elements
-from weft.numpy_rules.reductions import guard_not_empty, reduce_array, scalar_or_array
+from weft.numpy_rules.reductions import guard_all, guard_not_empty, reduce_array, scalar_or_array
 from weft.numpy_rules.registry import numpy_rule
 from weft.numpy_rules.reshaping import flat_array
 from weft.numpy_rules.sequences import lower_linspace
@@ -112,9 +112,7 @@ def _guard_rising(build: Builder, edges: Array, count: Index) -> None:
         for start in (const_index(0), _ONE)
     )
     rising = map_elements(build, (low, high), (count,), DType.BOOL, lambda x: op("less", tuple(x), NP_BOOL), name="up")
-    every = scalar_or_array(build, reduce_array(build, "logical_and", rising, (0,), DType.BOOL))
-    assert isinstance(every, Scalar)
-    build.guard(every.expr, "too many bins for the range of the data")
+    guard_all(build, rising, "too many bins for the range of the data")
 
 
 def _bin(build: Builder, x: Expr, grid: _Grid) -> Index:

@@ -42,6 +42,7 @@ from weft.ir.nodes import (
 from weft.ir.substitution import with_fresh_values
 from weft.ir.traverse import all_nodes, defined_values, used_values
 from weft.passes.base import Bench, Session, rewrite_nodes
+from weft.passes.loop_bodies import larger, quotient, smaller
 from weft.support.records import record
 
 _MOST: Final = 8  # points side by side: as many as hide the time a multiplication and an addition take
@@ -207,16 +208,16 @@ class _Groups:
         *boxes, (start, stop) = points.ranges
         length = Value(bench.number(), "length", PY_INT, 1, _MOST)
         groups, group = bench.value("groups", PY_INT), bench.value("group", PY_INT)
-        share = op("maximum", (const_index(_LEAST), _quotient(stop - start, const_index(_PARTS))), PY_INT)
-        number = _quotient(stop - start + index(length) - 1, index(length))
+        share = larger(const_index(_LEAST), quotient(stop - start, const_index(_PARTS)))
+        number = quotient(stop - start + index(length) - 1, index(length))
         sizes = (
-            Let(length, op("minimum", (const_index(_MOST), share), PY_INT)),
-            Let(groups, op("maximum", (const_index(0), number), PY_INT)),
+            Let(length, smaller(const_index(_MOST), share)),
+            Let(groups, larger(const_index(0), number)),
         )
         low = start + index(length) * index(group)
         bounds = (
             Let(self.first, low),
-            Let(self.width, op("minimum", (index(length), stop - low), PY_INT)),
+            Let(self.width, smaller(index(length), stop - low)),
         )
         self._keep(parts)
         allocs = [Alloc(container=x.name, site=-1, id=bench.number(), span=points.span) for x in self.kept.values()]
@@ -295,7 +296,3 @@ class _Groups:
         writes: tuple[tuple[Memlet, Expr], ...] = (),
     ) -> Tasklet:
         return Tasklet(reads=reads, lets=lets, writes=writes, id=self.bench.number(), span=self.points.span)
-
-
-def _quotient(left: Index, right: Index) -> Expr:
-    return op("floor_divide", (left, right), PY_INT)

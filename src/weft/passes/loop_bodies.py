@@ -244,6 +244,21 @@ def is_less(left: Index, right: Index) -> Op:
     return op("less", (left, right), NP_BOOL)
 
 
+def quotient(left: Index, right: Index) -> Expr:
+    """`left // right`."""
+    return op("floor_divide", (left, right), PY_INT)
+
+
+def smaller(left: Expr, right: Expr) -> Expr:
+    """The smaller of two integers."""
+    return op("minimum", (left, right), PY_INT)
+
+
+def larger(left: Expr, right: Expr) -> Expr:
+    """The larger of two integers."""
+    return op("maximum", (left, right), PY_INT)
+
+
 def nest_with_outermost(made: Map, number: int) -> Loop:
     """The nest of loops with one parameter of the map outermost and the turns innermost."""
     nodes = made.body.nodes

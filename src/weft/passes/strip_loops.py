@@ -25,7 +25,7 @@ from typing import ClassVar, Final
 
 from weft.analysis.facts import Facts
 from weft.ir.dtypes import NP_BOOL, PY_INT, DType
-from weft.ir.exprs import Expr, Index, Op, Value, const, const_index, index, op
+from weft.ir.exprs import Expr, Op, Value, const, const_index, index, op
 from weft.ir.nodes import (
     Alloc,
     Axis,
@@ -48,7 +48,7 @@ from weft.ir.nodes import (
 )  # fmt: skip
 from weft.ir.traverse import all_nodes, memlets_of, values_used_in
 from weft.passes.base import Bench, Session
-from weft.passes.loop_bodies import nest_with_outermost, rewrite_loops
+from weft.passes.loop_bodies import larger, nest_with_outermost, quotient, rewrite_loops, smaller
 from weft.passes.tasklets import is_plain, only_reads
 from weft.passes.wording import why_serial
 from weft.support.records import record
@@ -172,18 +172,18 @@ def _in_strips(nest: _Nest, bench: Bench) -> list[Node]:
     length, strips, strip = (bench.value(name, PY_INT) for name in ("length", "strips", "strip"))
     first, end = (bench.value(name, PY_INT) for name in ("first", "end"))
     changes = _condition_of_changes(nest)
-    part = _larger(const_index(_SHORTEST), _quotient(stop - start + _PARTS - 1, const_index(_PARTS)))
-    longest = const_index(_LONGEST) if outer else _smaller(const_index(_LONGEST), part)  # threads have the other axes
+    part = larger(const_index(_SHORTEST), quotient(stop - start + _PARTS - 1, const_index(_PARTS)))
+    longest = const_index(_LONGEST) if outer else smaller(const_index(_LONGEST), part)  # threads have the other axes
     chosen = longest if changes is None else const_index(_SHORTEST)
-    number = _quotient(stop - start + index(length) - 1, index(length))
+    number = quotient(stop - start + index(length) - 1, index(length))
     sizes = Tasklet(
-        lets=(Let(length, chosen), Let(strips, _larger(const_index(0), number))),
+        lets=(Let(length, chosen), Let(strips, larger(const_index(0), number))),
         id=bench.number(),
         span=loop.span,
     )
     low = start + index(length) * index(strip)
     bounds = Tasklet(
-        lets=(Let(first, low), Let(end, _smaller(stop, low + index(length)))), id=bench.number(), span=loop.span
+        lets=(Let(first, low), Let(end, smaller(stop, low + index(length)))), id=bench.number(), span=loop.span
     )
     inner = replace(points, params=(param,), ranges=((index(first), index(end)),))
     allocs, turn = ([], [inner]) if changes is None else _watched(loop, inner, changes, bench)
@@ -196,18 +196,6 @@ def _in_strips(nest: _Nest, bench: Bench) -> list[Node]:
         id=bench.number(),
     )
     return [sizes, made]
-
-
-def _quotient(left: Index, right: Index) -> Expr:
-    return op("floor_divide", (left, right), PY_INT)
-
-
-def _smaller(left: Expr, right: Expr) -> Expr:
-    return op("minimum", (left, right), PY_INT)
-
-
-def _larger(left: Expr, right: Expr) -> Expr:
-    return op("maximum", (left, right), PY_INT)
 
 
 # ---- strips in which nothing changes any more -----------------------------------------------------------------------
