@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -212,6 +213,48 @@ def test_a_point_may_read_what_it_wrote() -> None:
             expected = a * 1e300 + 1e308
         assert kernel(a).warnings == flags
         np.testing.assert_array_equal(a, expected)
+
+
+ASIDE = """\
+weft-ir 1
+program aside
+slot param 0: array float64 rank 1 layout C written
+slot param 1: array float64 rank 1 layout C
+constant None
+warning "add" line 1
+size %n.1: py_int in [0, 1099511627776]
+size %m.2: py_int in [0, 1099511627776]
+array E: f8[%n.1] argument slot 0 C written
+array H: f8[%m.2] argument slot 1 C
+{
+  map (%i.3: py_int) in [0:%n.1] SCHEDULE {
+    tasklet {
+      %e.4: f8 = E[%i.3]
+      %h.5: f8 = H[%i.3]
+      %s.6: f8 = add(SUMMED, %h.5) warn 0
+      %r.7: f8 = minimum(%e.4, %s.6)
+      write E[%i.3] = %r.7
+    }
+  }
+  return constant 0
+}
+"""
+
+
+@pytest.mark.parametrize("schedule", ["", "parallel"])
+@pytest.mark.parametrize("summed", ["%h.5", "%e.4"])
+def test_old_contents_are_kept_only_for_what_may_warn(schedule: str, summed: str) -> None:
+    kernel = load(program(ASIDE.replace("SCHEDULE", schedule).replace("SUMMED", summed)))
+    assert ("old[" in kernel_text(kernel)) == (summed == "%e.4")
+    for special, other in itertools.product((0.25, 1e308, -1e308, np.inf, -np.inf, np.nan), repeat=2):
+        e, h = np.full(40_000, 0.5), np.full(40_000, 2.0)
+        e[30_001], h[30_001] = special, other
+        first = h if summed == "%h.5" else e.copy()
+        flags = numpy_flags(np.add, first, h)
+        with np.errstate(all="ignore"):
+            expected = np.minimum(e, first + h)
+        assert kernel(e, h).warnings == {0: flags}, (special, other)
+        np.testing.assert_array_equal(e, expected)
 
 
 # ---- what raises no flag, or one without cause ----------------------------------------------------------------------

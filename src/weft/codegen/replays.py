@@ -5,7 +5,7 @@ out:  the containers that its second run writes again, or None where it would no
 
 The second run leaves out what it can of the writes. It may not meet a container that the first run has changed: what is
 written must share no memory with what is read, but for arrays of the nest's own and elements that each iteration writes
-before it reads them.
+before it reads them, and for what no operation that may warn depends on.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import field
 
 from weft.analysis.memory import Memory
-from weft.ir.exprs import Index, Value
+from weft.ir.exprs import Index, Value, values_in
 from weft.ir.nodes import (
     Alloc,
     Branch,
@@ -48,7 +48,30 @@ def replay_writes(program: Program, nest: Map | Loop) -> frozenset[str] | None:
     """The containers a second run of the nest must write again; None where there can be no second run."""
     accesses = _Accesses(Memory(program.containers))
     accesses.node(nest, set())
-    return accesses.rewritten()
+    found = accesses.rewritten()
+    if found is None and isinstance(nest, Map) and _is_checked_apart(nest, accesses):
+        return frozenset()
+    return found
+
+
+def _is_checked_apart(nest: Map, accesses: _Accesses) -> bool:
+    """Whether the operations of a plain map that may warn depend on nothing the map overwrites.
+
+    `a[:] = np.minimum(a, b + c)`: only the sum is looked at again, what becomes of it does not matter.
+    """
+    tasklets = [node for node in nest.body.nodes if isinstance(node, Tasklet)]
+    if len(tasklets) != len(nest.body.nodes) or nest.warn >= 0 or accesses.combined:
+        return False
+    needed: set[Value] = set()
+    for tasklet in reversed(tasklets):
+        for let in reversed(tasklet.lets):
+            if let.warn >= 0 or let.value in needed:
+                needed |= values_in(let.expr)
+        for value, memlet in reversed(tasklet.reads):
+            if value in needed:
+                needed.update(*(index.values for index in memlet.index))
+    read = {memlet.container for node in tasklets for value, memlet in node.reads if value in needed}
+    return accesses.roots(accesses.written).isdisjoint(accesses.roots(read))
 
 
 @record(frozen=False)
