@@ -331,9 +331,10 @@ KEEPING = [
 ]  # fmt: skip
 
 
+@pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("function", KEEPING, ids=lambda f: f.__name__)
-def test_nobody_sees_what_takes_over_memory(function: Callable[..., Any]) -> None:
-    program = weft.program(function)
+def test_nobody_sees_what_takes_over_memory(function: Callable[..., Any], threads: int) -> None:
+    program = weft.program(function, threads=threads)
     for size in (0, 1, 130, 1000, 40_000):
         for share in (0.0, 0.5, 0.999):
             for turns in (0, 1, 2, 6):
@@ -344,7 +345,7 @@ def test_nobody_sees_what_takes_over_memory(function: Callable[..., Any]) -> Non
 
 def test_a_loop_that_shrinks_needs_no_second_set_of_arrays() -> None:
     x = np.abs(numbers(200_000, 1.0)) + 1.0
-    program = weft.program(shrinking)
+    program = weft.program(shrinking, threads=1)  # more of them share the work, with a second set
     program(x, 3)
     program(x, 3)
     arrays = 3 * x.nbytes  # y, the next y, and place

@@ -19,7 +19,7 @@ from weft.codegen.fp_flags import emit_watched
 from weft.codegen.kernel import Kernel, Scope, bare
 from weft.codegen.nests import emit_elementwise, emit_map
 from weft.codegen.numpy_calls import emit_numpy_call
-from weft.codegen.outlining import emit_poll
+from weft.codegen.outlining import PARALLEL_POINTS, emit_poll
 from weft.codegen.products import emit_matmul, emit_sweep
 from weft.codegen.reductions import emit_reductions
 from weft.codegen.references import assign_targets, declare_carries, declare_targets, leave_to_loop, release_scope
@@ -183,7 +183,9 @@ def _taken(kernel: Kernel, name: str, size: str) -> str:
     if old is None:
         return ""
     block, machine = block_text(kernel, old), kernel.support.machine
-    return f"{machine('takes')}({block}, {kernel.pointer(old)}, {size}) ? {machine('retain')}({block}) : "
+    shared = PARALLEL_POINTS * kernel.container(name).dtype.itemsize
+    taken = f"{machine('takes')}(ctx, {block}, {kernel.pointer(old)}, {size}, {shared})"
+    return f"{taken} ? {machine('retain')}({block}) : "
 
 
 # ---- control flow ---------------------------------------------------------------------------------------------------

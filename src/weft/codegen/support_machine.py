@@ -20,12 +20,14 @@ static inline weft_block *weft_retain(weft_block *block)
     return block;
 }
 """,
-    # Whether an array may take over a block: nobody else holds it, and no more than half of it would lie idle.
+    # Whether an array may take over a block: nobody else holds it, no more than half of it would lie idle, and threads
+    # do not share the work, as they do from `shared` bytes on.
     "takes": """
-static inline int weft_takes(const weft_block *block, const void *data, int64_t bytes)
+static inline int weft_takes(const weft_ctx *ctx, const weft_block *block, const void *data, int64_t bytes,
+                             int64_t shared)
 {
     const int own = block && block->owners == 1 && !block->object && block->data == data;
-    return own && bytes <= block->size_bytes && bytes >= block->size_bytes / 2;
+    return own && bytes <= block->size_bytes && bytes >= block->size_bytes / 2 && (ctx->width <= 1 || bytes < shared);
 }
 """,
     # The floating-point flags of this thread, as WEFT_FP_* bits.

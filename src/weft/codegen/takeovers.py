@@ -1,11 +1,12 @@
 """Arrays that are collected from one nobody looks at afterwards take its memory over.
 
 before:  alloc T [n]; for k in range(N): x = S[k]; if m[k]: T[at] = x; at += 1
-after:   weft_block *T_block = weft_takes(S_block, S, bytes) ? weft_retain(S_block) : ctx->alloc(ctx, bytes);
+after:   weft_block *T_block = weft_takes(ctx, S_block, S, bytes, shared) ? weft_retain(S_block) : ctx->alloc(...);
          double *T = T_block->data;
 
 No element is written before it is read, since no more are collected than have been gone through. Who else holds the
-memory is only known at run time: then, or where half of it would lie idle, T has memory of its own.
+memory is only known at run time: then, or where half of it would lie idle, T has memory of its own. So it has where
+threads share the work: in one memory elements can only be moved from front to back.
 """
 
 from __future__ import annotations

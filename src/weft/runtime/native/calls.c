@@ -109,6 +109,7 @@ static int32_t context_call_python(weft_ctx *ctx, int32_t number, weft_value *ou
 {
     call_state *state = (call_state *)ctx;
     uint64_t flags = take_fp_flags();
+    pool_expect(0);
     PyEval_RestoreThread(state->thread);
     ctx->counters[5] += 1;
     int32_t outcome = call_numpy(state, number, out);

@@ -23,7 +23,7 @@ typedef struct call_state {
     _Atomic int lock;
     PyThreadState *thread;      /* while the GIL is released */
     _Atomic int interrupted;    /* a Python error is set */
-    int width;                  /* of parallel regions */
+    int alone;                  /* no library with threads of its own is called */
     const void *variant;        /* the kernel running and its frame, for calls of Python */
     void *frame;
     int64_t last_check;         /* coarse milliseconds */
@@ -207,23 +207,27 @@ static int32_t poll_call(void *call) { return context_poll((weft_ctx *)call); }
 static void context_parallel(weft_ctx *ctx, weft_body body, void *env, int64_t count, int64_t grain)
 {
     call_state *state = (call_state *)ctx;
-    if (!inside_region) ctx->counters[4] += 1;
-    pool_run(body, env, count, grain, state->width, poll_call, state);
+    if (!inside_region) {
+        ctx->counters[4] += 1;
+        pool_expect(state->alone);
+    }
+    pool_run(body, env, count, grain, (int)ctx->width, poll_call, state);
 }
 
 static int32_t context_call_python(weft_ctx *ctx, int32_t call, weft_value *out); /* calls.c */
 
-static void open_state(call_state *state, int width, void *const *library, const void *variant, void *frame)
+static void open_state(call_state *state, int width, void *const *library, int alone, const void *variant, void *frame)
 {
     int64_t now = coarse_milliseconds();
     state->ctx = (weft_ctx){
         .fuel = 0, /* the first iterations are watched closely: they may be slow */
         .poll = context_poll, .alloc = context_alloc, .release = context_release, .extents = context_extents,
         .parallel = context_parallel, .warn = context_warn, .call_python = context_call_python, .library = library,
+        .width = width,
     };
     atomic_init(&state->lock, 0);
     atomic_init(&state->interrupted, 0);
-    state->width = width;
+    state->alone = alone;
     state->variant = variant;
     state->frame = frame;
     state->last_check = state->last_poll = now;
@@ -238,6 +242,7 @@ static void open_state(call_state *state, int width, void *const *library, const
 /* Frees whatever the call left behind. */
 static void close_state(call_state *state)
 {
+    if (state->ctx.counters[4]) pool_expect(0);
     while (state->blocks) drop_block(state, state->blocks);
     while (state->chunks) {
         extents_chunk *next = state->chunks->next;

@@ -199,7 +199,8 @@ static void add_counters(dispatcher *self, const call_state *state)
 static PyObject *run_kernel(dispatcher *self, variant *v, call_frame *frame)
 {
     call_state state;
-    open_state(&state, self->width > 0 ? self->width : default_width, v->library, v, frame);
+    int width = self->width > 0 ? self->width : default_width;
+    open_state(&state, width, v->library, v->library_count == 0, v, frame);
     self->counters[COUNT_CALLS]++;
     v->calls++;
     state.thread = PyEval_SaveThread();

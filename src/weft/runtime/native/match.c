@@ -41,6 +41,7 @@ typedef struct {
     result_record *results;
     int32_t *recipes;
     void **library;
+    Py_ssize_t library_count;
     PyObject *names, *values, *constants;             /* tuples; names and values own what the records point to */
     PyObject *on_resume, *on_finish, *on_warn, *numpy_calls;
 } variant;

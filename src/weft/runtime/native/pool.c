@@ -3,12 +3,14 @@
  * A region is `count` iterations cut into fixed chunks of `grain`. Each thread has a run of neighbouring chunks of its
  * own, the same in every region of that size, so that what it wrote is still in its cache when it reads it in the next;
  * one that is done helps the others. So which thread runs a chunk varies but the chunks themselves never do: a result
- * built from one partial value per chunk is the same for every width. One region runs at a time. A thread that finds the pool busy (another Python thread is inside a
- * region, or this region is nested in one) runs its own chunks inline: it never waits for somebody else's work.
+ * built from one partial value per chunk is the same for every width. One region runs at a time. A thread that finds
+ * the pool busy (another Python thread is inside a region, or this region is nested in one) runs its own chunks inline:
+ * it never waits for somebody else's work.
  *
  * Joining: `region` holds (generation << 32 | tickets left). A worker joins by taking a ticket, the owner closes the
  * region by taking all that are left; a late worker finds none and never touches the region's data. Idle workers spin
- * for a few microseconds and then sleep on the futex word `bell`; longer spinning starves OpenBLAS on small machines.
+ * for a while and then sleep on the futex word `bell`: waking them costs more than most pauses between two regions of
+ * one call. The while is short after the call and in calls with library products, where spinning starves OpenBLAS.
  *
  * After fork only the calling thread exists in the child; the pool is reset there and starts new workers when needed.
  */
@@ -21,7 +23,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { MAX_WORKERS = 255, SPIN_NANOSECONDS = 5000 };
+enum { MAX_WORKERS = 255, SPIN_NANOSECONDS = 5000, LONG_SPIN_NANOSECONDS = 100000 };
 
 static struct {
     _Atomic uint64_t region;     /* generation << 32 | tickets left */
@@ -31,6 +33,7 @@ static struct {
     _Atomic uint32_t owner_waits;
     _Atomic int busy;            /* a region is running */
     _Atomic int stopping;
+    _Atomic int64_t patience;    /* nanoseconds to spin for */
     int workers;
     pthread_t threads[MAX_WORKERS];
     /* the region itself: written by its owner before tickets are handed out */
@@ -86,13 +89,13 @@ static int64_t nanoseconds(void)
 /* Spin until *word differs from `value` or the spin time is over; nonzero when it differs. */
 static int spin_while_equal(_Atomic uint32_t *word, uint32_t value)
 {
-    int64_t end = nanoseconds() + SPIN_NANOSECONDS;
+    int64_t begin = nanoseconds();
     do {
         for (int i = 0; i < 16; i++) {
             if (atomic_load_explicit(word, memory_order_acquire) != value) return 1;
             cpu_relax();
         }
-    } while (nanoseconds() < end);
+    } while (nanoseconds() - begin < atomic_load_explicit(&pool.patience, memory_order_relaxed));
     return 0;
 }
 
@@ -194,6 +197,13 @@ static void wait_for_workers(uint32_t joined, pool_poll poll, void *call)
 }
 
 /* ---------------------------------------------------------------- for the dispatcher */
+
+/* Whether more regions are likely to follow soon, with nothing in between that has threads of its own. */
+static void pool_expect(int more)
+{
+    atomic_store_explicit(&pool.patience, more ? LONG_SPIN_NANOSECONDS : SPIN_NANOSECONDS, memory_order_relaxed);
+}
+
 static void pool_run(weft_body body, void *env, int64_t count, int64_t grain, int width, pool_poll poll, void *call)
 {
     if (count <= 0) return;
@@ -237,7 +247,11 @@ static void pool_after_fork_in_child(void)
     inside_region = is_worker = 0;
 }
 
-static void pool_init(void) { pthread_atfork(NULL, NULL, pool_after_fork_in_child); }
+static void pool_init(void)
+{
+    pool_expect(0);
+    pthread_atfork(NULL, NULL, pool_after_fork_in_child);
+}
 
 /* Ends the workers at interpreter exit; later regions run inline. With a region still running nothing is ended. */
 static void pool_stop(void)

@@ -128,6 +128,7 @@ static int read_library(variant *v, PyObject *addresses)
 {
     Py_ssize_t n = PyTuple_Size(addresses);
     v->library = calloc((size_t)n + 1, sizeof *v->library);
+    v->library_count = n;
     if (n < 0 || !v->library) return -1;
     for (Py_ssize_t i = 0; i < n; i++) {
         v->library[i] = PyLong_AsVoidPtr(PyTuple_GetItem(addresses, i));

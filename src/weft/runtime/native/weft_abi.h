@@ -54,6 +54,7 @@ struct weft_ctx {
     int64_t counters[8];                                     /* 0 allocations, 1 bytes allocated, 2 live, 3 peak live,
                                                                 4 parallel regions, 5 NumPy calls,
                                                                 6 regions too brief to wake threads for */
+    int64_t width;                                           /* threads that may share a region */
     void *state;                                             /* the caller's own */
 };
 
