@@ -37,7 +37,7 @@ from weft.support.records import record
 _BLOCK = 128  # turns: as many as a byte can count
 _FEW = 6  # of them that are better found one by one
 _PIECES = 64  # for threads, at most
-_LEAST = 8192  # turns in one of them
+_LEAST = 2048  # turns in one of them
 _COUNTING = 8  # turns that are counted in the time in which one is moved
 
 

@@ -36,13 +36,14 @@ from weft.codegen.reduction_rows import emit_blocks, emit_row, row_length
 from weft.codegen.reduction_source import emit_versions, fast_axis, reduced_elements
 from weft.codegen.reduction_state import POSITIONS, Reduction
 from weft.codegen.reduction_warnings import plan_warnings
+from weft.codegen.work import element_weight
 from weft.ir.exprs import Const, Value, index
 from weft.ir.nodes import Elements, Reduce, Schedule
 from weft.ir.ops import combines_freely
 from weft.ir.substitution import Substitution
 
 _PIECES = 64  # of a result that several threads compute, at most
-_LEAST = 8192  # elements in one of them
+_LEAST = 2048  # elements in one of them
 _FLAGS_PER_POINT = 16  # truth values that are counted in the time another element takes
 
 _IDENTITIES = {"add": 0, "multiply": 1, "logical_and": 1, "logical_or": 0}
@@ -218,8 +219,10 @@ def _emit_threads(group: Group, count: str, emit: Callable[[], None], grain: str
     names += [x.warnings.raised for x in group if raised and x.warnings.raised]
     body = outline(kernel, names, emit, WIDE if pays_wide([x.node for x in group]) else "")
     number = kernel.bind(count, "int64_t", "count")
-    points = f"{group[0].points} / {_FLAGS_PER_POINT}" if all(map(counts_flags, group)) else group[0].points
-    emit_outlined(kernel, body, number, kernel.bind(points, "double", "points"), grain)
+    weight = max(element_weight(x.node.input) for x in group)
+    factor = f" / {_FLAGS_PER_POINT}" if all(map(counts_flags, group)) else f" * {weight}" if weight > 1 else ""
+    work = kernel.bind(f"{group[0].points}{factor}", "double", "work")
+    emit_outlined(kernel, body, number, work, grain)
     for name in names:
         kernel.line(f"{name} |= env.{name};")
 

@@ -15,7 +15,21 @@ from weft.analysis.cost import ALONE, expression_weight, tasklet_weight
 from weft.codegen.expressions import index_text
 from weft.codegen.kernel import Kernel
 from weft.ir.exprs import Index, Value, const_index, index
-from weft.ir.nodes import Branch, Elements, Elementwise, Loop, Map, MatMul, Node, Reduce, Region, Scan, Tasklet, While
+from weft.ir.nodes import (
+    Branch,
+    Elements,
+    Elementwise,
+    Loop,
+    Map,
+    MatMul,
+    Node,
+    Reduce,
+    Region,
+    Scan,
+    Tasklet,
+    View,
+    While,
+)
 from weft.support.records import record
 
 _OPERATIONS_PER_UNIT: Final = 4  # of a vectorized loop
@@ -70,8 +84,7 @@ class _Estimate:
             case Elementwise(output=output, expr=expr):
                 return self.product(list(output.shape), [f"{_weight(expression_weight(expr))}"])
             case Reduce(input=source):
-                weight = _weight(sum(map(tasklet_weight, source.body))) if isinstance(source, Elements) else 1.0
-                return self.product(list(source.shape), [f"{weight}"])
+                return self.product(list(source.shape), [f"{element_weight(source)}"])
             case Scan(input=source):
                 return self.product(list(source.shape), ["1.0"])
             case MatMul(output=output, lhs=lhs):
@@ -110,6 +123,11 @@ class _Estimate:
         start, stop = self.bounds[value]
         around = {name: pair for name, pair in self.bounds.items() if name != value}
         return _Estimate(self.kernel, around).largest(stop if upper else start)
+
+
+def element_weight(source: View | Elements) -> float:
+    """The work of one element that is reduced."""
+    return _weight(sum(map(tasklet_weight, source.body))) if isinstance(source, Elements) else 1.0
 
 
 def _weight(operations: int) -> float:
