@@ -24,6 +24,8 @@ typedef struct call_state {
     PyThreadState *thread;      /* while the GIL is released */
     _Atomic int interrupted;    /* a Python error is set */
     int alone;                  /* no library with threads of its own is called */
+    pace *pace;                 /* of the kernel's brief regions, */
+    int64_t paced_since;        /* timed since then; 0: not */
     const void *variant;        /* the kernel running and its frame, for calls of Python */
     void *frame;
     int64_t last_check;         /* coarse milliseconds */
@@ -214,20 +216,31 @@ static void context_parallel(weft_ctx *ctx, weft_body body, void *env, int64_t c
     pool_run(body, env, count, grain, (int)ctx->width, poll_call, state);
 }
 
+/* Threads are woken for brief regions only in a call that has had some of them: more will follow. */
+static int32_t context_pays(weft_ctx *ctx, double work)
+{
+    call_state *state = (call_state *)ctx;
+    if (ctx->width <= 1 || inside_region || ctx->counters[6]++ < 4) return 0;
+    return shares_region(state->pace, work, &state->paced_since);
+}
+
 static int32_t context_call_python(weft_ctx *ctx, int32_t call, weft_value *out); /* calls.c */
 
-static void open_state(call_state *state, int width, void *const *library, int alone, const void *variant, void *frame)
+static void open_state(call_state *state, int width, void *const *library, int alone, pace *pace, const void *variant,
+                       void *frame)
 {
     int64_t now = coarse_milliseconds();
     state->ctx = (weft_ctx){
         .fuel = 0, /* the first iterations are watched closely: they may be slow */
         .poll = context_poll, .alloc = context_alloc, .release = context_release, .extents = context_extents,
-        .parallel = context_parallel, .warn = context_warn, .call_python = context_call_python, .library = library,
+        .parallel = context_parallel, .pays = context_pays, .warn = context_warn, .call_python = context_call_python, .library = library,
         .width = width,
     };
     atomic_init(&state->lock, 0);
     atomic_init(&state->interrupted, 0);
     state->alone = alone;
+    state->pace = pace;
+    state->paced_since = 0;
     state->variant = variant;
     state->frame = frame;
     state->last_check = state->last_poll = now;
@@ -243,6 +256,7 @@ static void open_state(call_state *state, int width, void *const *library, int a
 static void close_state(call_state *state)
 {
     if (state->ctx.counters[4]) pool_expect(0);
+    if (state->paced_since) release_pace(state->pace, state->paced_since);
     while (state->blocks) drop_block(state, state->blocks);
     while (state->chunks) {
         extents_chunk *next = state->chunks->next;

@@ -32,6 +32,7 @@ typedef struct {
 /* One compiled kernel with its tables. Reference-counted under the GIL: a running call keeps it alive. */
 typedef struct {
     int64_t references, calls;
+    pace pace;             /* of its brief regions */
     int32_t (*kernel)(weft_ctx *, const weft_value *, weft_value *);
     int slot_count, out_count, exit_count, call_count, array_count, extent_count, made_count, has_writebacks, may_warn;
     slot_record *slots;

@@ -6,6 +6,7 @@
 static int default_width = 1; /* of parallel regions, for dispatchers without their own */
 
 #include "pool.c"
+#include "pace.c"
 #include "memory.c"
 #include "context.c"
 #include "match.c"

@@ -48,12 +48,13 @@ struct weft_ctx {
     void (*release)(weft_ctx *, weft_block *);               /* one owner less; frees at zero */
     int64_t *(*extents)(weft_ctx *, int32_t count);          /* room for shapes and strides of out[] arrays, until exit */
     void (*parallel)(weft_ctx *, weft_body, void *env, int64_t count, int64_t grain);
+    int32_t (*pays)(weft_ctx *, double work);                /* whether threads shall share a brief region: weft_pays */
     void (*warn)(weft_ctx *, int32_t flags, int32_t site);   /* flags: WEFT_FP_*; remembered, raised after the call */
     int32_t (*call_python)(weft_ctx *, int32_t call, weft_value *out); /* WEFT_CALL_*; see KernelInfo.numpy_calls */
     void *const *library;                                    /* KernelInfo.libraries, resolved */
     int64_t counters[8];                                     /* 0 allocations, 1 bytes allocated, 2 live, 3 peak live,
                                                                 4 parallel regions, 5 NumPy calls,
-                                                                6 regions too brief to wake threads for */
+                                                                6 brief regions */
     int64_t width;                                           /* threads that may share a region */
     void *state;                                             /* the caller's own */
 };
@@ -92,13 +93,11 @@ struct weft_ctx {
 #define WEFT_WIDE
 #endif
 
-/* Whether threads shall share so much work: where `least` pays with threads that are awake, eight times as much pays
- * for waking them. They are woken for less in a call that has had some such regions: more will follow. */
+/* Whether threads shall share so much work. Where `least` pays most often with threads that are awake, eight times as
+ * much pays for waking them, and less than a quarter never pays. */
 static inline int weft_pays(weft_ctx *ctx, double work, double least)
 {
-    if (work < least)
-        return 0;
-    return work >= 8 * least || __atomic_fetch_add(&ctx->counters[6], 1, __ATOMIC_RELAXED) >= 4;
+    return work >= 8 * least || (4 * work >= least && ctx->pays(ctx, work / least));
 }
 
 static inline int32_t weft_poll(weft_ctx *ctx) { return --ctx->fuel < 0 && ctx->poll(ctx); }

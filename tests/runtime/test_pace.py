@@ -1,0 +1,133 @@
+"""Brief regions: whether threads share them is found out by trying, and changes no result."""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+import pytest
+
+import weft
+from tests.runtime.conftest import array
+from weft.support.abi import ArgKind, ArgSpec
+
+# Regions of `args[1]` thousandths of the least work that pays: notes which of them threads shared. A shared one takes
+# `args[2]` microseconds, another one `args[3]`.
+BEFORE = """
+#include <time.h>
+static void wait(int64_t microseconds)
+{
+    struct timespec begin, now;
+    clock_gettime(CLOCK_MONOTONIC, &begin);
+    do clock_gettime(CLOCK_MONOTONIC, &now);
+    while ((now.tv_sec - begin.tv_sec) * 1000000 + (now.tv_nsec - begin.tv_nsec) / 1000 < microseconds);
+}
+"""
+BODY = """
+    uint8_t *shared = args[0].a.data;
+    for (int64_t k = 0; k < args[0].a.shape[0]; k++) {
+        shared[k] = weft_pays(ctx, args[1].i / 1000.0, 1.0);
+        wait(args[shared[k] ? 2 : 3].i);
+    }
+    return 0;"""
+SPECS = [array("bool", written=True), *(ArgSpec(ArgKind.PY_INT) for _ in range(3))]
+TRIED = 4 + 16 * 2 * 3  # regions before it is settled, at most
+
+
+@pytest.fixture
+def new_program(harness):
+    def make():
+        made = harness.program(lambda a, b, c, d: "python", BODY, SPECS, before=BEFORE)
+        made.dispatcher.set_threads(2)
+        return made
+
+    return make
+
+
+def one_of_three(attempt):
+    """Times are measured, and the machine may do something else just then."""
+    assert any(attempt() for _ in range(3))
+
+
+def shared(program, count: int, thousandths: int, together: int, alone: int):
+    found = np.zeros(count, bool)
+    program.call(found, thousandths, together, alone)
+    return found
+
+
+@pytest.mark.parametrize(("together", "alone", "settled"), [(10, 50, True), (50, 10, False)])
+def test_the_quicker_way_stays(new_program, together, alone, settled):
+    def attempt():
+        found = shared(new_program(), TRIED + 200, 2000, together, alone)
+        assert not found[:4].any()  # threads are not woken for a few of them
+        assert found[4:20].all()
+        assert found[:TRIED].any()
+        assert not found[:TRIED].all()  # both ways are tried
+        return (found[TRIED:] == settled).all()
+
+    one_of_three(attempt)
+
+
+def test_a_second_call_goes_on_where_the_first_one_stopped(new_program):
+    def attempt():
+        program = new_program()
+        shared(program, TRIED, 2000, 50, 10)
+        return not shared(program, 100, 2000, 50, 10).any()
+
+    one_of_three(attempt)
+
+
+def test_it_is_tried_again_when_things_change(new_program):
+    def attempt():
+        program = new_program()
+        before = shared(program, TRIED + 10, 2000, 50, 10)[TRIED:]
+        return not before.any() and shared(program, 3 * 16 * 32, 2000, 10, 50)[-100:].all()
+
+    one_of_three(attempt)
+
+
+@pytest.mark.parametrize(("thousandths", "expected"), [(8000, True), (100, False)])
+def test_only_brief_regions_are_tried(new_program, thousandths, expected):
+    found = shared(new_program(), 300, thousandths, 1, 1)
+    assert (found == expected).all()
+
+
+def test_one_thread_shares_nothing(new_program):
+    program = new_program()
+    program.dispatcher.set_threads(1)
+    assert not shared(program, 300, 2000, 1, 1).any()
+
+
+def turned(x, steps):
+    total = 0.0
+    y = x.copy()
+    for k in range(steps):
+        y = 0.5 * y + 0.25 * y[::-1] + k
+        total += np.sum(y * x)
+    return y, total
+
+
+def test_results_do_not_depend_on_it():
+    x = np.random.default_rng(0).random(20_000)
+    expected, program = weft.program(turned, threads=1)(x, 400), weft.program(turned, threads=2)
+    for _ in range(2):
+        y, total = program(x, 400)
+        assert total == expected[1]
+        np.testing.assert_array_equal(y, expected[0])
+    assert 0 < program.stats.parallel_regions < 2 * 2 * 400
+
+
+def test_calls_at_the_same_time():
+    x = np.random.default_rng(0).random(20_000)
+    program = weft.program(turned, threads=2)
+    expected = program(x, 100)
+    results = []
+    threads = [threading.Thread(target=lambda: results.append(program(x, 100))) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(results) == 4
+    for y, total in results:
+        assert total == expected[1]
+        np.testing.assert_array_equal(y, expected[0])
