@@ -203,3 +203,31 @@ def test_the_process_ends_cleanly(shared_cache, native, tmp_path):
     command = [sys.executable, "-c", SCRIPT, str(shared_cache.root), str(tmp_path / "k.so")]
     result = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert (result.stdout, result.stderr, result.returncode) == ("done\n", "", 0)
+
+
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="there is one processor")
+def test_workers_keep_off_the_processor_of_the_owner(program):
+    program.dispatcher.set_threads(2)
+    allowed, before = os.sched_getaffinity(0), set(os.listdir("/proc/self/task"))
+    run(program, 1000, 10)
+    workers = [int(task) for task in set(os.listdir("/proc/self/task")) - before] or _other_tasks()
+    left_out = {frozenset(allowed - os.sched_getaffinity(task)) for task in workers}
+    assert any(len(some) == 1 for some in left_out), left_out
+    assert os.sched_getaffinity(0) == allowed  # the owner's own is left alone
+
+
+def _other_tasks() -> list[int]:
+    return [int(task) for task in os.listdir("/proc/self/task") if int(task) != os.getpid()]
+
+
+def test_one_processor_is_shared_with_the_owner(program):
+    allowed = os.sched_getaffinity(0)
+    program.dispatcher.set_threads(2)
+    run(program, 1000, 10)
+    os.sched_setaffinity(0, {min(allowed)})
+    try:
+        time.sleep(0.002)  # workers are not moved more often
+        owner, _ = run(program, 1000, 10)
+    finally:
+        os.sched_setaffinity(0, allowed)
+    assert (owner == np.arange(1000) // 10 + 1).all()

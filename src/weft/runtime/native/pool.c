@@ -17,13 +17,14 @@
 #include <limits.h>
 #include <linux/futex.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { MAX_WORKERS = 255, SPIN_NANOSECONDS = 5000, LONG_SPIN_NANOSECONDS = 100000 };
+enum { MAX_WORKERS = 255, MOVES_NANOSECONDS = 1000000, SPIN_NANOSECONDS = 5000, LONG_SPIN_NANOSECONDS = 100000 };
 
 static struct {
     _Atomic uint64_t region;     /* generation << 32 | tickets left */
@@ -35,6 +36,9 @@ static struct {
     _Atomic int stopping;
     _Atomic int64_t patience;    /* nanoseconds to spin for */
     int workers;
+    int avoided;                 /* the processor that the first `placed` workers keep off, the owner's */
+    int placed;
+    int64_t placed_at;           /* nanoseconds */
     pthread_t threads[MAX_WORKERS];
     /* the region itself: written by its owner before tickets are handed out */
     weft_body body;
@@ -181,6 +185,24 @@ static void start_workers(int wanted)
     pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
+/* Workers keep off the processor the owner is on. A scheduler that saves power puts a thread that wakes up on the
+ * processor of the one that woke it, where the two take turns until it looks again some milliseconds later. */
+static void place_workers(void)
+{
+    int here = sched_getcpu();
+    if (here < 0 || (here == pool.avoided && pool.placed == pool.workers)) return;
+    int64_t now = nanoseconds();
+    if (pool.placed == pool.workers && now - pool.placed_at < MOVES_NANOSECONDS) return;
+    cpu_set_t others;
+    if (sched_getaffinity(0, sizeof others, &others)) return;
+    CPU_CLR(here, &others);
+    if (CPU_COUNT(&others))
+        for (int i = 0; i < pool.workers; i++) pthread_setaffinity_np(pool.threads[i], sizeof others, &others);
+    pool.avoided = here;
+    pool.placed = pool.workers;
+    pool.placed_at = now;
+}
+
 /* While this thread sleeps, `poll` is asked now and again: a body may wait for what it says. */
 static void wait_for_workers(uint32_t joined, pool_poll poll, void *call)
 {
@@ -218,6 +240,7 @@ static void pool_run(weft_body body, void *env, int64_t count, int64_t grain, in
     start_workers(width - 1);
     int64_t helpers = width - 1 < chunks - 1 ? width - 1 : chunks - 1;
     if (helpers > pool.workers) helpers = pool.workers;
+    place_workers();
     pool.body = body, pool.env = env, pool.count = count, pool.grain = grain;
     share_out_chunks(chunks, (int)helpers + 1);
     atomic_store(&pool.finished, 0);
@@ -243,7 +266,7 @@ static void pool_after_fork_in_child(void)
     atomic_store(&pool.finished, 0);
     atomic_store(&pool.owner_waits, 0);
     atomic_store(&pool.busy, 0);
-    pool.workers = 0;
+    pool.workers = pool.placed = 0;
     inside_region = is_worker = 0;
 }
 
