@@ -108,3 +108,22 @@ def test_names_bound_at_run_time_stay_in_order() -> None:
 def test_what_is_scheduled_stays() -> None:
     before = program("  map (%i.20: py_int) in [0:%n.1] parallel {\n    write A[%i.20] = 0.0:f8\n  }\n  return missing")
     assert ScheduleMaps().run(before, Session()) is before
+
+
+@pytest.mark.parametrize(
+    ("inner", "expected"), [("0:%n.1", Schedule.SEQUENTIAL), ("0:%m.2", Schedule.PARALLEL), ("0:9", Schedule.PARALLEL)]
+)
+def test_a_row_as_long_as_two_loops_around_it_is_short(inner: str, expected: Schedule) -> None:
+    body = f"""\
+  for %i.20: py_int in 0:%n.1 {{
+    for %k.21: py_int in {inner} {{
+      map (%j.22: py_int) in [%i.20:%n.1] {{
+        write A[%j.22] = 1.0:f8
+      }}
+      continue
+    }}
+    continue
+  }}
+  return missing"""
+    made = after(ScheduleMaps(), program(body))
+    assert [node.schedule for node in all_nodes(made.body) if isinstance(node, Map)] == [expected]
