@@ -9,6 +9,7 @@ from weft.passes.base import Pass
 from weft.passes.bounded_counts import BoundedCounts
 from weft.passes.carried_in_place import CarriedInPlace
 from weft.passes.collapse_maps import CollapseMaps
+from weft.passes.common_results import CommonResults
 from weft.passes.contractions import Contractions
 from weft.passes.dense_refs import DenseRefs
 from weft.passes.expand_elementwise import ExpandElementwise
@@ -56,6 +57,7 @@ def cpu_pipeline(without: Collection[str] = ()) -> tuple[Pass, ...]:
 def _cpu_passes() -> tuple[Pass, ...]:
     return (
         Simplify(loop_sites=True),
+        CommonResults(),  # before what they are computed from is put into them
         StructureContinues(),
         BoundedCounts(),
         UnifyCarries(),
