@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Sequence
 
 from weft.analysis.traffic import Traffic, traffic_of
 from weft.driver.engine import Engine
@@ -40,12 +41,20 @@ from weft.ir.nodes import (
     While,
 )
 from weft.ir.traverse import all_nodes
+from weft.passes.base import Record
 from weft.support.errors import CompileError, WeftError
 from weft.support.spans import Span
 
 _WORTH_SAYING = 0.05
 # The passes whose refusals cost time; what others left alone is no loss, or said by these as well.
 _TELLING = frozenset(("loop-to-map", "inline-producers", "loops-inward"))
+# The passes of whose work a line tells, and those that make something of a loop that stayed one before.
+_TOGETHER = re.compile(r"^(?:.* is computed where it is read, in|two maps over the same points are one, with that of) ")
+_MOVING = frozenset((
+    "strip-loops", "jam-lines", "loops-inward", "private-bins", "private-arrays", "split-loops", "recurrences-outward",
+    "sums-forward",
+))  # fmt: skip
+_SAYING = _MOVING | {"fuse-rows", "fuse-reductions", "common-results", "add-products", "sweep-matrices"}
 _INNER_NUMBER = re.compile(r"(?<=\w)\.\d+")
 
 
@@ -130,13 +139,24 @@ def _annotate(engine: Engine, source: FunctionSource, found: dict[int, Line]) ->
         line, words = _line_of(getattr(node, "span", None), source, found), _words(node, program, amount)
         if line is not None and words:
             _tell(line, node, words, amount)
-    for record in made.session.records:
-        line = _line_of(record.span, source, found)
-        if line is None or record.done or (record.step not in _TELLING and not record.wish):
+    _tell_records(made.session.records, source, found)
+
+
+def _tell_records(records: Sequence[Record], source: FunctionSource, found: dict[int, Line]) -> None:
+    """What the passes did with a line, and why it is no faster: what they said last of a loop holds."""
+    moved = {record.span.line for record in records if record.done and record.step in _MOVING and record.span}
+    for record in records:
+        line, text = _line_of(record.span, source, found), _INNER_NUMBER.sub("", record.text)
+        if line is None or record.span is None:
             continue
-        text = _INNER_NUMBER.sub("", record.text)
-        line.note(text)
-        line.hindrance = line.hindrance or text
+        if record.done:
+            if _TOGETHER.match(text):
+                line.note(f"fused with {_TOGETHER.sub('', text)}")
+            elif record.step in _SAYING:
+                line.note(text)
+        elif record.wish or (record.step in _TELLING and record.span.line not in moved):
+            line.note(text)
+            line.hindrance = line.hindrance or text
 
 
 def _line_of(span: Span | None, source: FunctionSource, found: dict[int, Line]) -> Line | None:

@@ -30,6 +30,7 @@ from weft.passes.join_collections import JoinCollections
 from weft.passes.loop_reductions import LoopReductions
 from weft.passes.loop_to_map import LoopToMap
 from weft.passes.loops_inward import LoopsInward
+from weft.passes.name_arrays import NameArrays
 from weft.passes.pack_lines import PackLines
 from weft.passes.private_arrays import PrivateArrays
 from weft.passes.private_bins import PrivateBins
@@ -56,6 +57,7 @@ def cpu_pipeline(without: Collection[str] = ()) -> tuple[Pass, ...]:
 
 def _cpu_passes() -> tuple[Pass, ...]:
     return (
+        NameArrays(),
         Simplify(loop_sites=True),
         CommonResults(),  # before what they are computed from is put into them
         StructureContinues(),

@@ -26,6 +26,7 @@ from weft.ir.traverse import all_nodes, allocated_by, values_used_in
 from weft.passes.base import Bench, Session, rewrite_regions
 from weft.passes.straight_code import is_inside
 from weft.passes.tasklets import can_warn, explicit, is_plain, tidy
+from weft.passes.wording import lines_of
 from weft.support.records import record
 
 # A map looks for a partner among so many before it.
@@ -73,7 +74,8 @@ def _joined(nodes: list[Node], partner: tuple[int, bool], position: int, bench: 
     assert isinstance(second, Map)
     fused = _merge(first, second, bench)
     between = nodes[number + 1 : position]
-    bench.note("two maps over the same points are one", second, done=True)
+    where = lines_of([first], besides=second)
+    bench.note(f"two maps over the same points are one{where and ', with that of '}{where}", second, done=True)
     middle = [fused, *between] if up else [*between, fused]
     return [*nodes[:number], *middle, *nodes[position + 1 :]], number
 

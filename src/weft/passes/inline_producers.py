@@ -46,6 +46,7 @@ from weft.ir.traverse import all_nodes, inner_regions, touched_containers
 from weft.passes.base import Bench, Session, rewrite_nodes, rewrite_regions
 from weft.passes.snapshots import conflicts, snapshot
 from weft.passes.tasklets import explicit, is_plain, tidy, tidy_elements
+from weft.passes.wording import lines_of
 from weft.support.records import record
 
 # Computing an element again costs less than storing and loading it, up to so many additions.
@@ -185,7 +186,9 @@ class _Inlining:
                     return None
                 changed[number] = fused
             around = around.after(nodes[number])
-        self.bench.note(f"{producer.container} is computed where it is read", producer.node, done=True)
+        where = lines_of((nodes[number] for number in readers), besides=producer.node)
+        text = f"{producer.container} is computed where it is read{where and ', in '}{where}"
+        self.bench.note(text, producer.node, done=True)
         del self.bench.containers[producer.container]
         result: list[Node] = []
         for number, node in enumerate(nodes):

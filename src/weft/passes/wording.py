@@ -9,6 +9,7 @@ Indices are written with the names of the program: what a value was read from or
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import field
 from typing import Final
 
@@ -184,3 +185,14 @@ def wraps(wrapped: Expr, inner: Expr) -> bool:
 
 def _verb(access: Access) -> str:
     return "written" if access.writes else "read"
+
+
+def lines_of(nodes: Iterable[Node], besides: Node | None = None) -> str:
+    """The lines nodes are from: "line 7", "lines 7 and 9"; nothing of those not known, or of the line of another."""
+    spans = (getattr(node, "span", None) for node in nodes)
+    own = getattr(besides, "span", None)
+    lines = sorted({span.line for span in spans if span is not None} - {own.line if own is not None else 0})
+    if not lines:
+        return ""
+    *others, last = map(str, lines)
+    return f"lines {', '.join(others)} and {last}" if others else f"line {last}"
