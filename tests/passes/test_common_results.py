@@ -134,7 +134,15 @@ def test_what_is_not(function: Callable[..., Any]) -> None:
 
 
 @pytest.mark.parametrize("function", SHARED + MAYBE + APART, ids=lambda f: f.__name__)
-@pytest.mark.parametrize("dtype", ["float64", "float32", "int64", "uint8"])
+@pytest.mark.parametrize(
+    "dtype",
+    [
+        "float64",
+        pytest.param("float32", marks=pytest.mark.slow),
+        pytest.param("int64", marks=pytest.mark.slow),
+        "uint8",
+    ],
+)
 @PLAINLY
 def test_results_of_numpy(function: Callable[..., Any], dtype: str) -> None:
     program = weft.program(function)
