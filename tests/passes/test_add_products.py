@@ -238,6 +238,32 @@ def test_a_number_that_makes_factors_overflow_is_told() -> None:
     assert made[1] == wanted[1] != set()
 
 
+def large_literal(x, a, b, c):
+    for i in range(c.shape[0]):
+        for k in range(a.shape[1]):
+            for j in range(c.shape[1]):
+                c[i, j] += 1e300 * a[i, k] * b[k, j]
+
+
+def two_numbers(x, a, b, c):
+    for i in range(c.shape[0]):
+        for k in range(a.shape[1]):
+            for j in range(c.shape[1]):
+                c[i, j] += (x * a[i, k]) * (1 / x * b[k, j])
+
+
+@pytest.mark.parametrize("function", [large_literal, two_numbers])
+@pytest.mark.parametrize("x", [1e200, 1e-200, 2.0])
+def test_each_number_counts_that_products_are_scaled_by(function: Callable[..., Any], x: float) -> None:
+    compiled = weft.program(function, fallback="error")
+    rng = np.random.default_rng(3)
+    for size in (1.0, 1e150, 1e-150):
+        a, b, c = (rng.uniform(-1, 1, shape) * size for shape in ((12, 10), (10, 11), (12, 11)))
+        wanted, made = outcome(function, x, a, b / size, c), outcome(compiled, x, a, b / size, c)
+        np.testing.assert_allclose(made[0], wanted[0], rtol=1e-12, atol=1e-14 * size)
+        assert made[1] == wanted[1]
+
+
 def test_sums_that_only_the_start_makes_overflow_are_told() -> None:
     a, b, c = np.full((12, 10), 1e153), np.full((10, 11), 1e153), np.full((12, 11), 1.79e308)
     compiled = weft.program(row_column_term, fallback="error")

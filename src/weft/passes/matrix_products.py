@@ -9,7 +9,7 @@ out:  the `MatMul` they are; nodes that make it where that is right, and leave i
 The order of a sum is free, so the library may make it. What it does not tell is where an overflow or a NaN came from:
 so nothing may overflow, whatever the order, and no factor may be infinite or a NaN. A scale goes last in the library,
 and mostly first in programs: nothing may overflow without it either, and what underflows must stay that small with it,
-so that it may not be large (`_SCALES`). Few numbers are not worth a call.
+so that none of its numbers may be large (`_SCALES`). Few numbers are not worth a call.
 """
 
 from __future__ import annotations
@@ -227,9 +227,10 @@ class _Asking:
             nodes += found
             factors.append(largest)
         conditions: list[Expr] = []
-        if product.scale is not None and not isinstance(product.scale, Const):
-            size = op("absolute", (product.scale,), real)
-            factors = [_at_least_one(factor, real) for factor in (*factors, size)]
+        sizes = [] if product.scale is None else [op("absolute", (scalar,), real) for scalar in _scalars(product.scale)]
+        if sizes:
+            factors = [_at_least_one(factor, real) for factor in (*factors, *sizes)]
+        for size in sizes:
             conditions += [
                 op("greater_equal", (size, const(_SCALES[0], real)), NP_BOOL),
                 op("less_equal", (size, const(_SCALES[1], real)), NP_BOOL),
@@ -275,6 +276,17 @@ class _Asking:
             ),
             Tasklet(reads=((result, Memlet(target.name, ())),), id=bench.number(), span=self.span),
         ]
+
+
+def _scalars(scale: Expr) -> list[Expr]:
+    """The numbers a scale consists of, but for signs: a program may multiply by each of them where it likes."""
+    match scale:
+        case Op(name="multiply" | "negative", args=args):
+            return [scalar for arg in args for scalar in _scalars(arg)]
+        case Const(value=1 | -1):
+            return []
+        case _:
+            return [scale]
 
 
 def _at_least_one(number: Expr, real: ScalarType) -> Expr:
