@@ -261,3 +261,22 @@ def test_a_reversed_slice_added_in_place() -> None:
         return a
 
     compared(folded, *(lambda n=n: (np.arange(1, n + 1),) for n in (2, 3, 4, 5)))
+
+
+def test_stores_through_parts_of_an_axis_that_memory_does_not_have() -> None:
+    def framed(a, k):
+        x = a[None, :, None]
+        x[k:, ::2, :k] += 5.0
+        x[::k] -= 4.0
+        return x, x[k:]
+
+    def flat(a, k):
+        w = a.ravel()
+        w[k:] = 3.0
+        w[2:] = w[1:-1] / 2
+        return w
+
+    for function, shape in ((framed, (4,)), (flat, (1, 1))):
+        program = weft.program(function, fallback="error")
+        for k in (0, 1, 2, -1, -2):
+            assert_same_outcome(run(program, (np.ones(shape), k)), run(function, (np.ones(shape), k)))

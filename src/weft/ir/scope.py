@@ -179,7 +179,7 @@ class Scope:
         if write:
             self.written.add(view.container)
             free = set(range(view.rank)) - {number for axis in view.axes for number, _ in axis.terms}
-            lone = any(view.shape[number].constant not in (0, 1) for number in free)
+            lone = any((extent := view.shape[number].constant) is None or extent > 1 for number in free)
             self.require(not lone, f"a broadcast view of {view.container} is written")
         return container
 

@@ -106,6 +106,8 @@ def drop_axis(view: View, position: int, at: Index) -> View:
 
 def narrow_axis(view: View, position: int, start: Index, length: Index, step: Index) -> View:
     """The view with one axis restricted to `start + k * step`, k < length."""
+    if view.shape[position] is ONE and length.constant is None:
+        view, start = _anchored(view, position), ZERO
     axes: list[Axis] = []
     for axis in view.axes:
         offset = axis.offset
@@ -118,6 +120,18 @@ def narrow_axis(view: View, position: int, start: Index, length: Index, step: In
                 terms.append((number, old))
         axes.append(Axis(offset, tuple(terms)))
     return View(view.container, (*view.shape[:position], length, *view.shape[position + 1 :]), tuple(axes))
+
+
+def _anchored(view: View, position: int) -> View:
+    """The view with an axis of one element, or of none, in its memory: `a[None]` has one that stands for nothing there.
+
+    Without it a store through a part of that axis looks like one of many elements into a single one. As the only
+    coordinate is 0, any place will do.
+    """
+    if not view.axes or any(number == position for axis in view.axes for number, _ in axis.terms):
+        return view
+    first, *others = view.axes
+    return View(view.container, view.shape, (Axis(first.offset, (*first.terms, (position, ONE))), *others))
 
 
 def _apply(build: Builder, view: View, axis: int, item: Operand | None) -> View:
