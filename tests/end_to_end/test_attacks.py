@@ -280,3 +280,13 @@ def test_stores_through_parts_of_an_axis_that_memory_does_not_have() -> None:
         program = weft.program(function, fallback="error")
         for k in (0, 1, 2, -1, -2):
             assert_same_outcome(run(program, (np.ones(shape), k)), run(function, (np.ones(shape), k)))
+
+
+def test_squeezing_nothing_gives_the_very_array() -> None:
+    def squeezed(a):
+        return np.squeeze(a), a.squeeze(), np.squeeze(a, axis=())
+
+    program = weft.program(squeezed, fallback="error")
+    for shape in ((3,), (3, 4), (1, 3)):
+        a = np.ones(shape)
+        assert [made is a for made in program(a)] == [made is a for made in squeezed(a)]

@@ -198,7 +198,7 @@ def lower_expand_dims(build: Builder, a: Operand, axis: Operand) -> Operand:
     "numpy.squeeze", "ndarray.squeeze", samples=("squeeze(f8[3, 1, 4])", "squeeze(f8[1, 3], 0)", "squeeze(f8[1, 1])")
 )
 def lower_squeeze(build: Builder, a: Operand, axis: Given = None) -> Operand:
-    """Without axes of length 1."""
+    """Without axes of length 1; where it has none, the very array."""
     array = as_array(build, a)
     axes = static_axes(build, axis, array.rank)
     if axes is None:
@@ -212,7 +212,7 @@ def lower_squeeze(build: Builder, a: Operand, axis: Given = None) -> Operand:
             view.shape[number], ONE, "cannot select an axis to squeeze out which has size not equal to one"
         )
         view = drop_axis(view, number, ZERO)
-    return array.viewed(view)
+    return array.viewed(view) if axes else array
 
 
 @numpy_rule("numpy.atleast_1d", samples=("atleast_1d(2.5)", "atleast_1d(f8[3, 4])", "atleast_1d(f8[3], 1)"))
