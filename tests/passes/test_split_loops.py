@@ -132,3 +132,31 @@ def test_programs(function: Any, shape: tuple[int, int], threads: int) -> None:
             results.append((run(0.4, right, p, q), p, q))
         for got, expected in zip(*results, strict=True):
             np.testing.assert_array_equal(got, expected)
+
+
+def ring(p: Any, columns: int) -> Any:
+    rows = np.ones((8, columns))
+    for i in range(p.shape[0]):
+        k = i % 4
+        rows[k] = rows[k] * 0.5 + i
+        p[i] = rows[k + 1, 0]  # the row of an earlier turn: k was another number then
+    return rows
+
+
+def marked(p: Any, columns: int) -> Any:
+    rows = np.ones((8, columns))
+    for i in range(p.shape[0]):
+        k = i % 4
+        rows[k] = rows[k] * 0.5 + p[i]
+        rows[k + 1, 0] = 7.0
+        p[i] = 3.0
+    return rows
+
+
+@pytest.mark.parametrize("function", [ring, marked])
+def test_positions_are_other_ones_in_other_turns(function: Any) -> None:
+    compiled = weft.program(function, fallback="error")
+    for length, columns in ((0, 3), (1, 1), (9, 2), (40, 300)):
+        given, expected = (np.random.default_rng(3).random(length) for _ in range(2))
+        np.testing.assert_array_equal(compiled(given, columns), function(expected, columns))
+        np.testing.assert_array_equal(given, expected)

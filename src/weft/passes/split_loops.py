@@ -113,29 +113,32 @@ def _why_not(halves: _Halves, facts: Facts, bench: Bench, named: frozenset[int])
         reason = why_serial(nest_with_outermost(at_points, number), facts, bench.legality, named)
         if reason is not None:
             return reason
-    if _meet(halves.points, halves.before, 1, halves, facts, bench):
-        return "numbers depend on the map in an earlier turn"
-    if _meet(halves.points, halves.after, 0, halves, facts, bench):
-        return "numbers depend on the map"
-    return None
+    return _meeting(halves, facts, bench)
 
 
-def _meet(
-    points: Map, tasklets: tuple[Tasklet, ...], distance: int, halves: _Halves, facts: Facts, bench: Bench
-) -> bool:
-    """Whether the map of a turn and the numbers of one that is at least so much later may touch the same memory."""
+def _meeting(halves: _Halves, facts: Facts, bench: Bench) -> str | None:
+    """How the map of a turn and the numbers of that turn or a later one may touch the same memory; None if they do not.
+
+    All that the later turn computes is its own: a position `idx[i]` that its numbers share with its map is another one
+    in the turn of the map that is asked about.
+    """
     loop = halves.loop
-    if not tasklets:
-        return False
     step, later = loop.step.constant or 1, bench.value(loop.var.name, loop.var.type)
     carried = {carry.target: bench.value("x", carry.target.type) for carry in loop.carries
                if isinstance(carry.target, Value)}  # fmt: skip
-    other = with_fresh_values(tasklets, bench.number, {loop.var: later, **carried})
+    numbers = with_fresh_values((*halves.before, *halves.after), bench.number, {loop.var: later, **carried})
+    before, after = numbers[: len(halves.before)], numbers[len(halves.before) :]
     inside = facts.inside(loop, bench.legality.memory)[0]
-    apart = (index(later) - index(loop.var)) * step - distance
     left = (loop.stop - index(later)) * step - 1
-    known = tuple(Constraint(form.substitute(inside.definitions)) for form in (apart, left))
-    return bool(bench.legality.between(points, other, inside.also(known), instances=True))
+    for tasklets, distance, reason in (
+        (before, 1, "numbers depend on the map in an earlier turn"),
+        (after, 0, "numbers depend on the map"),
+    ):
+        apart = (index(later) - index(loop.var)) * step - distance
+        known = tuple(Constraint(form.substitute(inside.definitions)) for form in (apart, left))
+        if tasklets and bench.legality.between(halves.points, tasklets, inside.also(known), instances=True):
+            return reason
+    return None
 
 
 # ---- two loops ------------------------------------------------------------------------------------------------------
