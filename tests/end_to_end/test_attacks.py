@@ -290,3 +290,27 @@ def test_squeezing_nothing_gives_the_very_array() -> None:
     for shape in ((3,), (3, 4), (1, 3)):
         a = np.ones(shape)
         assert [made is a for made in program(a)] == [made is a for made in squeezed(a)]
+
+
+def test_squares_of_complex_numbers_overflow_with_a_warning() -> None:
+    def spread(a):
+        return a.var(), np.std(a, axis=0), np.var(a, axis=1, ddof=1)
+
+    def lengths(a):
+        return np.linalg.norm(a), np.linalg.norm(a, axis=1), np.linalg.norm(a[0]), np.linalg.norm(a, keepdims=True)
+
+    whole = np.array([[1, -1, 2], [3, -1, 1]])
+    for function in (spread, lengths):
+        program = weft.program(function, fallback="error")
+        for scale in (2.0, 1e200, 1e154, 1.5 + 0.5j, 1e200 + 0j, 1e200 - 2e200j, np.complex64(1e30)):
+            actual, expected = told(program, whole * scale), told(function, whole * scale)
+            assert actual[1] == expected[1]
+            for mine, other in zip(actual[0], expected[0], strict=True):
+                np.testing.assert_allclose(mine, other, rtol=1e-6 if isinstance(scale, np.complex64) else 1e-14)
+
+
+def told(function: Any, a: Any) -> tuple[Any, set[str]]:
+    """What a function gives, and what it warns of."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        return function(a), {str(item.message) for item in caught}

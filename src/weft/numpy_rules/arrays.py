@@ -170,9 +170,9 @@ def guard_in_range(build: Builder, expr: Expr, dtype: DType) -> None:
 # -- operations -------------------------------------------------------------------------------------------------------
 
 
-def ufunc(build: Builder, name: str, *operands: Operand, dtype: DType | None = None) -> Array | Scalar:
-    """A ufunc as a step of a larger rule."""
-    result = apply_ufunc(build, name, operands, dtype=dtype)
+def ufunc(build: Builder, name: str, *operands: Operand, dtype: DType | None = None, words: str = "") -> Array | Scalar:
+    """A ufunc as a step of a larger rule; `words` is what warnings call it, where that is not its name."""
+    result = apply_ufunc(build, name, operands, dtype=dtype, words=words)
     if not isinstance(result, Array | Scalar):
         raise PythonRaises(f"np.{name} has no loop for these types")
     return result

@@ -9,7 +9,7 @@ out:  a NumPy scalar for a full reduction, else a new array
 from __future__ import annotations
 
 from weft.ir.dtypes import DType, ScalarType
-from weft.ir.exprs import Expr, Index, const_index, op
+from weft.ir.exprs import Index, const_index, op
 from weft.numpy_rules.arguments import Flag, Given, static_bool, static_dtype, static_int
 from weft.numpy_rules.arrays import as_array, convert_data, map_array, ufunc
 from weft.numpy_rules.builder import Builder
@@ -81,7 +81,7 @@ def _variance(
     wanted = static_dtype(build, dtype)
     target = wanted or (DType.FLOAT64 if array.dtype.kind in "biu" else array.dtype)
     mean = _mean(build, array, axes, target, keepdims=True)
-    squares = squared_modulus(build, as_array(build, ufunc(build, "subtract", array, mean)))
+    squares = _squared_modulus(build, as_array(build, ufunc(build, "subtract", array, mean)))
     count = _count(build, array, axes) - removed
     build.guard_nonnegative(count - 1, "degrees of freedom <= 0")
     if wanted is None:
@@ -90,18 +90,21 @@ def _variance(
     return convert_data(build, ufunc(build, "divide", total, _numpy_int(count)), target)
 
 
-def squared_modulus(build: Builder, array: Array) -> Array:
+def _squared_modulus(build: Builder, array: Array) -> Array:
     """`|x|**2` of every element."""
+    squares = [ufunc(build, "square", part) for part in real_parts(build, array)]
+    return as_array(build, squares[0] if len(squares) == 1 else ufunc(build, "add", *squares))
+
+
+def real_parts(build: Builder, array: Array) -> list[Array]:
+    """The real and the imaginary parts; of an array of real numbers it alone."""
     if array.dtype.kind != "c":
-        return as_array(build, ufunc(build, "square", array))
+        return [array]
     dtype = DType.FLOAT32 if array.dtype is DType.COMPLEX64 else DType.FLOAT64
     type_ = ScalarType(dtype)
-
-    def modulus(x: Expr) -> Expr:
-        real, imaginary = op("real", (x,), type_), op("imag", (x,), type_)
-        return op("add", (op("multiply", (real, real), type_), op("multiply", (imaginary, imaginary), type_)), type_)
-
-    return map_array(build, array, dtype, modulus, "sq")
+    return [
+        map_array(build, array, dtype, lambda x, name=name: op(name, (x,), type_), name) for name in ("real", "imag")
+    ]
 
 
 @numpy_rule(

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from weft.ir.dtypes import DType
 from weft.ir.nodes import MatMul, View
-from weft.numpy_rules.arguments import Flag, Given, PythonRaises, is_none, static_axes, static_value
+from weft.numpy_rules.arguments import Flag, Given, PythonRaises, is_none, static_axes, static_bool, static_value
 from weft.numpy_rules.arrays import (
+    arithmetic,
     as_array,
     as_data,
     convert_array,
@@ -25,8 +26,8 @@ from weft.numpy_rules.arrays import (
 from weft.numpy_rules.builder import Builder
 from weft.numpy_rules.elementwise import apply_ufunc, broadcast_shapes, broadcast_to, permute, resolve, store
 from weft.numpy_rules.indexing import insert_axis
-from weft.numpy_rules.moments import squared_modulus
-from weft.numpy_rules.reductions import reduce_with
+from weft.numpy_rules.moments import real_parts
+from weft.numpy_rules.reductions import reduce_array, reduce_with, scalar_or_array
 from weft.numpy_rules.registry import numpy_rule
 from weft.numpy_rules.reshaping import flat_array, is_contiguous, product, reshaped
 from weft.numpy_rules.values import Array, Operand, Scalar, Static
@@ -305,4 +306,20 @@ def lower_norm(
     if kind in (1, float("inf")):
         size = ufunc(build, "absolute", array)
         return reduce_with(build, "add" if kind == 1 else "maximum", size, along, None, keepdims)
-    return ufunc(build, "sqrt", reduce_with(build, "add", squared_modulus(build, array), along, None, keepdims))
+    if axes is None:
+        return ufunc(build, "sqrt", _dot_with_itself(build, array, keepdims))
+    conjugate = array if array.dtype.kind != "c" else ufunc(build, "conjugate", array)
+    squares = real_parts(build, as_array(build, ufunc(build, "multiply", conjugate, array)))[0]
+    return ufunc(build, "sqrt", reduce_with(build, "add", squares, along, None, keepdims))
+
+
+def _dot_with_itself(build: Builder, array: Array, keepdims: Flag) -> Operand:
+    """The sum of all squares, as NumPy makes it of the real and of the imaginary parts."""
+    keep, axes, total = static_bool(build, keepdims, "keepdims"), tuple(range(array.rank)), None
+    for part in real_parts(build, array):
+        squares = as_array(build, ufunc(build, "square", part, words="dot"))
+        found = reduce_array(build, "add", squares, axes, squares.dtype, keepdims=keep, words="dot")
+        added = scalar_or_array(build, found)
+        total = added if total is None else arithmetic(build, "add", total, added)
+    assert total is not None
+    return total

@@ -108,7 +108,7 @@ def guard_not_empty(build: Builder, view: View, axes: tuple[int, ...], reason: s
         build.guard_nonnegative(view.shape[axis] - 1, reason)
 
 
-def reduce_array(
+def reduce_array(  # noqa: PLR0913 - all that a node of the graph says
     build: Builder,
     name: str,
     array: Array,
@@ -117,8 +117,9 @@ def reduce_array(
     *,
     keepdims: bool = False,
     initial: Expr | None = None,
+    words: str = "reduce",
 ) -> Array:
-    """The Reduce node: an array without the axes, or with 1-long ones."""
+    """The Reduce node: an array without the axes, or with 1-long ones; `words` is what warnings call it."""
     if initial is None and name in _IDENTITIES:
         initial = cast(const_index(_IDENTITIES[name]), dtype)
     if initial is None:
@@ -132,7 +133,7 @@ def reduce_array(
         array = _kept(build, source.mask, source.array, unseen)
         axes = tuple(range(array.rank))
     result = _output(build, array.view, axes, dtype, name[:3])
-    warn = build.warn_site("reduce") if dtype.kind in "fc" and name in ("add", "multiply") else -1
+    warn = build.warn_site(words) if dtype.kind in "fc" and name in ("add", "multiply") else -1
     node = Reduce(
         op=name,
         output=result.view,
