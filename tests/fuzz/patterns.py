@@ -1,7 +1,8 @@
 """Random statements of several lines that some pass of the compiler looks for.
 
 Arrays that shrink in a loop, positions from an array in a loop, arrays that are put together and read by a stencil,
-arrays that a loop carries, temporaries of a turn, sums of products in loops, two reductions of one array, recurrences.
+arrays that a loop carries, temporaries of a turn, sums of products in loops, two reductions of one array, recurrences,
+rows that are taken in turn.
 """
 
 from __future__ import annotations
@@ -322,6 +323,28 @@ def _recurrence(state: State) -> bool:
     return True
 
 
+def _ring(state: State) -> bool:
+    """A few rows that are taken in turn: what a turn finds in one, an earlier turn has left there."""
+    names = [name for name in state.arrays(1) if state.names[name].letter == "f"]
+    if not names:
+        return False
+    name, rng = state.rng.choice(names), state.rng
+    rows, i, k = (state.shared.new_name(letter) for letter in ("w", "i", "k"))
+    state.use("ring", state.names[name])
+    state.write(f"{rows} = np.zeros((8, len({name}) + 1))")
+    state.write(f"for {i} in range(len({name})):")
+    state.write(f"    {k} = {rng.choice((f'{i} % 4', f'{i} * 3 % 5', f'({i} + 1) % 3'))}")
+    row = [f"{k} + {rng.randrange(4)}" for _ in range(4)]
+    steps = [
+        f"{rows}[{row[0]}] = {rows}[{row[1]}] * 0.5 + {i}",
+        f"{name}[{i}] = {rows}[{row[2]}, 0]",
+        f"{rows}[{row[3]}, {rng.choice(('0', i))}] = {name}[{i}]",
+    ]
+    for step in rng.sample(steps, rng.choice((2, 3))):
+        state.write(f"    {step}")
+    return True
+
+
 # ---- products -------------------------------------------------------------------------------------------------------
 
 
@@ -360,5 +383,5 @@ def _products(state: State) -> bool:
 
 _PATTERNS: tuple[Pattern, ...] = (
     _shrinks, _carries, _converges, _turn_of_its_own, _gathers, _rows_of_a_list, _stencil, _window, _two_reductions,
-    _products, _recurrence,
+    _products, _recurrence, _ring,
 )  # fmt: skip
