@@ -120,3 +120,34 @@ def nothing() -> Any: ...
 
 def test_a_program_that_does_nothing_is_compiled() -> None:
     assert " = |" in called(nothing).explain()
+
+
+def in_several_lines(x, w):
+    y = x * 2.0
+    z = y + w
+    total = np.sqrt(z).sum()
+    return z - total
+
+
+def along_rows(x, a):
+    y = np.zeros_like(x)
+    for j in range(1, x.shape[1]):
+        y[:, j] = a * y[:, j - 1] + x[:, j]
+    return y
+
+
+def test_lines_say_what_they_are_fused_with() -> None:
+    program = weft.program(in_several_lines)
+    program(np.ones((5, 6)), np.ones((5, 6)))
+    first = in_several_lines.__code__.co_firstlineno
+    text = str(program.explain())
+    assert f"y = x * 2.0                fused with line {first + 2}" in text
+    assert f"fused with lines {first + 3} and {first + 4}" in text
+
+
+def test_the_last_word_on_a_loop_holds() -> None:
+    program = weft.program(along_rows)
+    program(np.ones((5, 6)), 0.5)
+    text = str(program.explain())
+    assert "run side by side" in text
+    assert "stays a loop" not in text

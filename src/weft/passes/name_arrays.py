@@ -44,10 +44,10 @@ def _names(program: Program) -> dict[str, str]:
     sites = (node for node in all_nodes(program.body) if isinstance(node, Site))
     for frame in (frame for site in sites for frame in site.frames):
         for name, value in zip(frame.names, frame.values, strict=True):
-            if not isinstance(value, View) or name.startswith("_") or value.container in found:
-                continue
-            container = program.containers.get(value.container)
-            hint, _, number = value.container.rpartition(".")
-            if container is not None and container.storage is Storage.TRANSIENT and hint and hint != name:
-                found[value.container] = f"{name}.{number}"
-    return found
+            if isinstance(value, View) and _is_own(program, value.container) and not name.startswith("_"):
+                found.setdefault(value.container, f"{name}.{value.container.rpartition('.')[2]}")
+    return {old: new for old, new in found.items() if old != new}
+
+
+def _is_own(program: Program, name: str) -> bool:
+    return "." in name and program.containers[name].storage is Storage.TRANSIENT
