@@ -193,6 +193,23 @@ def nested_functions(a: Any, n: int) -> Any:
     return change(c) * 2 + scale
 
 
+def inner_function_of_a_long_list(a: Any, n: int) -> Any:
+    many = [*range(130)]
+
+    def find(k: int) -> int:
+        while many[k] != k:
+            k = many[k]
+        return k
+
+    for i in range(4):
+        many.append(opaque(i))
+    total = a * n + 1
+    for i in range(2):
+        for j in range(n):
+            total += find(i * j) * 2 + a
+    return total
+
+
 def local_imports(a: Any, n: int) -> Any:
     from math import tau
 
@@ -235,7 +252,7 @@ def raised(a: Any, n: int) -> Any:
 PROGRAMS = [
     prints_in_a_loop, random_start, kept_arrays_stay_apart, a_call_changes_its_argument, a_result_that_is_the_argument,
     caught, cleaned_up, under_a_manager, callbacks, breaks_and_returns, unbound_after, nested_functions,
-    local_imports, warns_inside, formatted, sets_and_slices, raised,
+    inner_function_of_a_long_list, local_imports, warns_inside, formatted, sets_and_slices, raised,
 ]  # fmt: skip
 
 

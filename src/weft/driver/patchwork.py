@@ -66,6 +66,8 @@ class Patchwork:
             return self.function
         self.marks = {**found, **self.marks}
         made = cut(source.tree, frozenset(self.marks))
+        if made is not None and any(_is_whole(piece, source.tree) for piece in made.pieces):
+            made = None  # nothing was cut off: that piece would be refused again, and for ever
         self.function = self._build(source, made) if made is not None else None
         return self.function
 
@@ -104,6 +106,10 @@ def _places(tree: ast.FunctionDef, problem: CompileError) -> frozenset[Place]:
         return places_naming(tree, problem.culprit)
     place = statement_place(tree, *problem.place) if problem.place is not None else None
     return frozenset() if place is None else frozenset((place,))
+
+
+def _is_whole(piece: Piece, tree: ast.FunctionDef) -> bool:
+    return ast.dump(ast.Module(piece.tree.body, [])) == ast.dump(ast.Module(tree.body, []))
 
 
 def _may_wait(tree: ast.FunctionDef) -> bool:

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import ast
 import copy
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import field
 from typing import Final, TypeAlias, TypeVar
 
@@ -90,10 +90,13 @@ def place_of(stmt: ast.stmt) -> Place:
 
 
 def places_naming(tree: ast.FunctionDef, name: str) -> frozenset[Place]:
-    """The statements that mention a name, of compound ones only where their own line does."""
+    """The statements that mention a name, or an inner function that does; compound ones where their own line does."""
+    definitions = _definitions(tree, local_names(tree))
     found: set[Place] = set()
     for _, stmt in statements(tree):
-        if name in _heading_names(stmt):
+        names = _heading_names(stmt)
+        again = _called(definitions, names)
+        if name in names or any(name in names_read(definitions[other]) for other in again):
             found.add(place_of(stmt))
     return frozenset(found)
 
@@ -269,15 +272,21 @@ def _alone(stmt: ast.stmt) -> ast.stmt:
 
 def _needed(definitions: dict[str, ast.stmt], stmts: list[ast.stmt]) -> list[ast.stmt]:
     """The definitions that statements use, and those that these use, in the order of the text."""
+    wanted = _called(definitions, {name for stmt in stmts for name in names_read(stmt)})
+    bound = names_bound(stmts)
+    return [definition for name, definition in definitions.items() if name in wanted - bound]
+
+
+def _called(definitions: dict[str, ast.stmt], names: Collection[str]) -> set[str]:
+    """Those of the names that are definitions, and the definitions that these use."""
     wanted: set[str] = set()
-    pending = [name for stmt in stmts for name in names_read(stmt) if name in definitions]
+    pending = [name for name in names if name in definitions]
     while pending:
         name = pending.pop()
         if name not in wanted:
             wanted.add(name)
             pending += [other for other in names_read(definitions[name]) if other in definitions]
-    bound = names_bound(stmts)
-    return [definition for name, definition in definitions.items() if name in wanted - bound]
+    return wanted
 
 
 # ---------------------------------------------------------------- what a run of statements does
