@@ -17,7 +17,7 @@ from tests.codegen.test_operations import numpy_function
 from tests.codegen.test_warnings import DIVIDE, INVALID, OVERFLOW
 from tests.codegen.test_warnings import numpy_flags as all_flags
 from weft.ir.dtypes import NP_BOOL, DType, ScalarType
-from weft.ir.exprs import Expr, Value, const_index, op
+from weft.ir.exprs import Const, Expr, Value, const_index, op
 from weft.ir.nodes import Let, Map, Memlet, Node, Pack, Program, Region, Schedule, Tasklet
 from weft.ir.parser import parse_program
 from weft.ir.verifier import verify
@@ -298,6 +298,29 @@ def test_what_is_not_selected_warns_too(schedule: Schedule, size: int) -> None:
         a[size // 2], b[size // 2] = first, second
         expected = {0: numpy_flags(np.multiply, a, b), 1: numpy_flags(np.add, b, b)}
         assert kernel(a, b, r).warnings == expected, (first, second)
+
+
+def masked(build: Build, u: Value, v: Value) -> tuple[list[Let], Expr]:
+    """maximum(where(u > 0, sqrt(u), 0), u * v), with the roots of what the mask takes only."""
+    m, n, p = build.value("m", NP_BOOL), build.value("n", F8), build.value("p", F8)
+    one, none = Const(1.0, F8), Const(0.0, F8)
+    lets = [
+        Let(m, op("greater", (u, none), NP_BOOL)),
+        Let(n, op("sqrt", (op("select", (m, u, one), F8),), F8), build.warn("sqrt")),
+        Let(p, op("multiply", (u, v), F8), build.warn("multiply")),
+    ]
+    return lets, op("maximum", (op("select", (m, n, none), F8), p), F8)
+
+
+def test_what_a_mask_leaves_out_raises_no_flag() -> None:
+    """Else every call would run a second time, to find nothing. Of `?:` gcc takes the roots of all numbers."""
+    kernel = nest(masked, Schedule.SEQUENTIAL)
+    a, b, r = np.linspace(-3.0, 3.0, 601), np.full(601, 2.0), np.empty(601)
+    assert "weft_pick_f64(" in kernel_text(kernel)
+    assert not any(kernel(a, b, r).warnings.values())
+    np.testing.assert_array_equal(r, np.maximum(np.sqrt(np.maximum(a, 0.0)), a * b))
+    a[7], b[7] = 1e308, 1e308
+    assert kernel(a, b, r).warnings[1] == OVERFLOW
 
 
 def functions(build: Build, u: Value, v: Value) -> tuple[list[Let], Expr]:

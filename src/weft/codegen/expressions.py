@@ -22,6 +22,7 @@ from weft.support.records import record
 
 _LONGEST = 100
 _HALVES = frozenset((-4, -3, -2, -1, 1, 2, 3, 4, 5, 6, 7, 8))  # of exponents for which at most 4 roundings add up
+_NEEDS_LARGE = frozenset(("add", "subtract", "multiply", "square"))  # hardly ever raise a flag
 _ATOM = re.compile(r"[A-Za-z_]\w*|[\d.]+(LL|f)?")
 
 
@@ -67,6 +68,7 @@ class _Rendering:
     uses: dict[Expr, int]
     noting: Noting | None
     done: dict[Expr, str] = field(default_factory=dict[Expr, str])
+    kept_apart: set[Expr] = field(default_factory=set[Expr])
 
     def text(self, expr: Expr) -> str:
         match expr:
@@ -84,6 +86,8 @@ class _Rendering:
 
     def _operation(self, expr: Op) -> str:
         kernel, result = self.kernel, expr.type.dtype
+        if self._is_unseen(expr) and expr.name not in _NEEDS_LARGE:
+            self.kept_apart.update(arg for arg in expr.args if _is_harmless(arg))
         operands = tuple(Operand(self.text(arg), arg.type.dtype, arg.type.python) for arg in expr.args)
         if expr.name == "subtract" and _is_from_integer(expr.args[1]):
             # In one expression gcc takes `0.0 - (double)i` for `-(double)i`, which is another zero where i is 0.
@@ -107,12 +111,20 @@ class _Rendering:
             return kernel.bind(text, c_type(result))
         return text
 
+    def _is_unseen(self, expr: Op) -> bool:
+        """Whether an operation had better raise no flag of those that are looked at after the nest."""
+        flags, noting = self.kernel.flags, self.noting
+        return bool(noting and noting.only and expr in noting.only and flags and flags.kinds)
+
     def _applied(self, expr: Op, operands: tuple[Operand, ...]) -> str:
         """The operation; powers with a known exponent of a few halves take no logarithm.
 
         Exponentials of imaginary numbers are a cosine and a sine, which vectorized loops have.
         """
         scalars, dtype = self.kernel.scalars(), expr.type.dtype
+        if expr in self.kept_apart:
+            condition, yes, no = (operand.text for operand in operands)
+            return f"{self.kernel.support.need('pick', dtype)}(-(int{8 * dtype.itemsize}_t){condition}, {yes}, {no})"
         exponent = expr.args[1].value if expr.name == "power" and isinstance(expr.args[1], Const) else None
         if isinstance(exponent, float) and dtype.kind == "f" and scalars.arrays and not self.kernel.support.strict:
             halves = 2 * exponent
@@ -144,6 +156,16 @@ def _is_from_integer(expr: Expr) -> bool:
     if not isinstance(expr, Op) or expr.name != "cast":
         return False
     return expr.type.dtype.kind in "fc" and expr.args[0].type.dtype.kind in "biu"
+
+
+def _is_harmless(expr: Expr) -> bool:
+    """Whether this stands for an operand whose result is discarded, lest the operation raise a flag.
+
+    Of `?:` gcc makes a branch that goes around the operation, and of that branch the operation on all operands.
+    """
+    if not isinstance(expr, Op) or expr.name != "select" or expr.type.dtype.kind != "f":
+        return False
+    return isinstance(expr.args[2], Const) and expr.args[0].type.dtype is DType.BOOL
 
 
 def _is_flagged(expr: Op) -> bool:

@@ -210,7 +210,7 @@ class WatchedNest:
     def _flags(self, found: NestOperations) -> Flags:
         match self.plan.way:
             case Way.EXACT | Way.FILTER:
-                return Flags({}, Watch.FILTER, self.raised, found.unseen)
+                return Flags({}, Watch.FILTER, self.raised, found.unseen, found.kinds)
             case Way.SAVED:
                 return Flags(self.names, Watch.FILTER, unseen=found.unseen, kinds=found.kinds, saved=self.plan.saved)
             case Way.COLLECT:

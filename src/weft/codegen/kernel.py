@@ -59,7 +59,7 @@ class Flags:
     """Where the operations of a nest note their warnings: site -> variable.
 
     `unseen` are the operations that a nest watched by the processor's flags notes in the variable `suspect`. `kinds`
-    and `saved` are for a nest in strips: the flags to look at, and what is kept of each strip.
+    are the flags that are looked at; `saved` is for a nest in strips: what is kept of each strip.
     """
 
     sites: dict[int, str]
