@@ -40,16 +40,23 @@ class NameTable:
 
     taken: set[str] = field(default_factory=set[str])
     claimed: list[str] = field(default_factory=list[str])
+    _numbers: dict[str, int] = field(default_factory=dict[str, int])  # of a base all below are taken, in this very set:
+    _numbered: set[str] | None = None
 
     def claim(self, wanted: str, endings: Sequence[str] = ()) -> str:
         """A name near `wanted` that nothing else has, nor any of the names made of it with these endings."""
         base = identifier(wanted)
         if base.lower().startswith("weft"):
             base = f"v{base}"
-        name, number = base, 1
+        if self._numbered is not self.taken:
+            self._numbers, self._numbered = {}, self.taken
+        number = self._numbers.get(base, 1)
+        name = base if number == 1 else f"{base}_{number}"
         while name in RESERVED or not self.taken.isdisjoint([name, *(name + ending for ending in endings)]):
             number += 1
             name = f"{base}_{number}"
+        if not endings:
+            self._numbers[base] = number
         names = [name, *(name + ending for ending in endings)]
         self.taken.update(names)
         self.claimed += names

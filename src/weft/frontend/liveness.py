@@ -31,6 +31,7 @@ Names: TypeAlias = frozenset[str]
 Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+_SCOPES = (*_FUNCTIONS, ast.ClassDef)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _OPAQUE = (ast.With, ast.AsyncWith, ast.Try, ast.TryStar, ast.Match, ast.AsyncFor)
 _NONE: Names = frozenset()
@@ -93,19 +94,11 @@ def own_nodes(tree: Function) -> Iterator[ast.AST]:
 
     A nested function or class is itself given, with what is evaluated where it is defined: decorators, defaults, bases.
     """
-    body = cast("list[ast.AST]", [tree.body] if isinstance(tree, ast.Lambda) else tree.body)
-    for node in body:
-        yield from _own_nodes(node)
-
-
-def _own_nodes(node: ast.AST) -> Iterator[ast.AST]:
-    yield node
-    for child in _defined_outside(node) if _is_scope(node) else ast.iter_child_nodes(node):
-        yield from _own_nodes(child)
-
-
-def _is_scope(node: ast.AST) -> bool:
-    return isinstance(node, (*_FUNCTIONS, ast.ClassDef))
+    pending = cast("list[ast.AST]", [tree.body] if isinstance(tree, ast.Lambda) else tree.body[::-1])
+    while pending:
+        node = pending.pop()
+        yield node
+        pending += [*(_defined_outside(node) if isinstance(node, _SCOPES) else ast.iter_child_nodes(node))][::-1]
 
 
 def _defined_outside(node: ast.AST) -> Iterator[ast.AST]:
@@ -217,7 +210,7 @@ def _read_outside(node: Function) -> Names:
 
 def captured_names(tree: Function) -> Names:
     """The local names of the function that functions, classes and generators made in it read when they run."""
-    lazy = (node for node in own_nodes(tree) if _is_scope(node) or isinstance(node, ast.GeneratorExp))
+    lazy = (node for node in own_nodes(tree) if isinstance(node, (*_SCOPES, ast.GeneratorExp)))
     return _NONE.union(*map(names_read, lazy)) & local_names(tree)
 
 

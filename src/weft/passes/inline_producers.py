@@ -102,6 +102,14 @@ class _Inlining:
     def __init__(self, bench: Bench, uses: dict[str, Uses]) -> None:
         self.bench = bench
         self.uses = uses
+        self.known: dict[int, tuple[Node, frozenset[str]]] = {}
+
+    def touched(self, node: Node) -> frozenset[str]:
+        """The containers in a node; every producer asks all nodes after it."""
+        known = self.known.get(id(node))
+        if known is None or known[0] is not node:
+            known = self.known[id(node)] = (node, touched_containers(node))
+        return known[1]
 
     def region(self, region: Region, facts: Facts) -> Region:
         nodes = list(region.nodes)
@@ -163,7 +171,7 @@ class _Inlining:
         self, producer: _Producer, nodes: list[Node], position: int, facts: Facts, allocated: dict[str, int]
     ) -> list[Node] | None:
         """The region with the producer gone, or None with the reason noted."""
-        readers = [n for n in range(position + 1, len(nodes)) if producer.container in touched_containers(nodes[n])]
+        readers = [n for n in range(position + 1, len(nodes)) if producer.container in self.touched(nodes[n])]
         if not readers:
             return None
         problem = self.obstacle(producer, [nodes[n] for n in readers], facts)
@@ -174,7 +182,7 @@ class _Inlining:
             return None
         changed: dict[int, list[Node]] = {}
         around = facts.after(nodes[position])
-        for number in range(position + 1, len(nodes)):
+        for number in range(position + 1, readers[-1] + 1):
             if number in readers:
                 fused = self.into(nodes[number], producer, around, allocated[producer.container])
                 if fused is None:
