@@ -268,6 +268,90 @@ def tuples_of_several_kinds(n):
     return found
 
 
+# ---------------------------------------------------------------- tuples of several types, and lists
+
+
+@TABLE.add(lambda: (f8(5),), lambda: (f4(40),), lambda: (f8(0),), need="compiled")
+def measurements(x):
+    log = []
+    for i in range(len(x)):
+        log.append((i, x[i], i * 0.5, x[i] > 3))
+    total = 0.0
+    for step, value, half, large in log:
+        if large:
+            total += step * value + half
+    return log, total, log[1:], np.array(log) if log else None
+
+
+@TABLE.add(lambda: (f8(6),), need="native")
+def path_with_times(x):
+    path = [(0, 0.0)]
+    for step in x:
+        k, last = path[-1]
+        path.append((k + 1, float(last + step)))
+    path[0] = (7, 2.5)
+    return path, path.pop(), path
+
+
+@TABLE.add(lambda: (c16(5),), lambda: (c16(0),), need="native")
+def with_complex_numbers(z):
+    out = []
+    for k in range(len(z)):
+        out.append((z[k], abs(z[k]), k, 1.5))
+    return out
+
+
+@TABLE.add(lambda: (np.array([3, 2**53 + 1, -5]),), lambda: (np.array([2**53, -(2**53)]),), need="right")
+def ints_that_no_float_holds(v):
+    out = []
+    for x in v:
+        out.append((x, 0.5))
+    return out
+
+
+@TABLE.add(lambda: (f8(5),), lambda: (i8(40),), need="native")
+def rows_of_numbers(x):
+    rows = []
+    for i in range(len(x)):
+        rows.append([x[i], x[i] * 2, i])
+    return np.array(rows), rows, len(rows), [[a, 2 * a] for a in x]
+
+
+@TABLE.add(lambda: (f8(5), 9), lambda: (f8(5), 3), need="right")
+def rows_left_in_the_middle(x, n):
+    rows = []
+    for i in range(n):
+        rows.append([x[i], 1.0])
+    return rows
+
+
+@TABLE.add(lambda: (f8(5),), need="right")
+def rows_that_are_taken_out(x):
+    rows = []
+    for i in range(len(x)):
+        rows.append([x[i], 1.0])
+    rows[1].append(7.0)
+    first = rows[0]
+    first[1] = 5.0
+    other, part = list(rows), rows[:2]
+    for row in rows:
+        row[0] += 1
+    return rows, other, part, rows[0] is other[0], part[1] is other[1]
+
+
+@TABLE.add(lambda: (f8(5),), need="right")
+def rows_with_names(x):
+    rows, same = [], []
+    current, one = [0.0, 0.0], [0.0]
+    for i in range(len(x)):
+        current = [current[0] + x[i], current[1] - x[i]]
+        one[0] += x[i]
+        rows.append(current)
+        same.append(one)
+    current[0] = -1.0
+    return rows, same, rows[-1] is current, same[0] is one
+
+
 # ---------------------------------------------------------------- numbers
 
 

@@ -10,12 +10,14 @@ import ast
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import field, replace
+from functools import cache
 
 from weft.frontend.continuation import rest_names
 from weft.frontend.heap import bundle_object, mentions, resolved, share_only_repeated
 from weft.frontend.inputs import Inputs, Namespace
 from weft.frontend.joins import Identity, Template, identity_of
 from weft.frontend.liveness import Names, StatementPath, names_read
+from weft.ir.dtypes import ScalarType
 from weft.ir.nodes import Anew, Bundle, Choice, Constant, Listed, Missing, Pack, Site, SiteFrame, SlotObject, Storage
 from weft.numpy_rules.builder import Builder
 from weft.numpy_rules.values import (
@@ -37,11 +39,12 @@ from weft.numpy_rules.values import (
 )
 from weft.support.abi import FunctionRef
 from weft.support.errors import CompileError
-from weft.support.lists import arrays_of, python_tuples_of, tuples_of
+from weft.support.lists import arrays_of, lists_of, tuples_of
 from weft.support.records import record
 from weft.support.spans import Located, Span
 
 _COMPARED = (str, bytes, int)
+_PYTHON: dict[str, type] = {"b": bool, "i": int, "f": float, "c": complex}
 AGAIN = "def "  # in a frame, "def name@function:line:column": a nested function that is defined again
 
 
@@ -251,8 +254,10 @@ class Lowering:
         items = elements(held).view
         if held.form == "number":
             return Listed(items, held.type)
-        tuples = python_tuples_of if held.type.python else tuples_of
-        return Pack((items,), cls=self.constant(tuples if held.form == "tuple" else arrays_of))
+        if held.form == "array":
+            return Pack((items,), cls=self.constant(arrays_of))
+        types = Constant(self.constant(_classes_of(held.parts or (held.type,) * (held.row[0].constant or 0))))
+        return Pack((items, types), cls=self.constant(lists_of if held.form == "list" else tuples_of))
 
     def _bounds(self, operand: Operand, name: str) -> Pack:
         """A slice or range, made anew."""
@@ -284,6 +289,12 @@ class Lowering:
                 return number
         self.build.ledger.constants.append(value)
         return len(self.build.ledger.constants) - 1
+
+
+@cache
+def _classes_of(types: tuple[ScalarType, ...]) -> tuple[type, ...]:
+    """The Python classes of numbers, as one object, which is one constant."""
+    return tuple(_PYTHON[type_.dtype.kind] if type_.python else type_.dtype.numpy.type for type_ in types)
 
 
 def _place(operand: Operand) -> str:

@@ -6,7 +6,8 @@ out:  a buffer with room to spare, and how many items it holds
 before:  for i in range(n): out.append(x)       out: Tuple, one item longer each time
 after:   a buffer and a count are carried; where the buffer is full, one of twice the size takes its place
 
-Items are numbers, tuples of numbers, or arrays of one shape (`weft.frontend.rows`).
+Items are numbers, tuples or lists of numbers, or arrays of one shape (`weft.frontend.rows`). Lists and arrays stay
+where they are: what a name referred to would be a copy of them.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from weft.frontend.branches import choose
 from weft.frontend.context import Lowering
 from weft.frontend.rows import empty_list, flat_size, guard_row, item_kind, row_of, same_items, width, written_row
 from weft.ir.dtypes import NP_BOOL, PY_INT, DType, ScalarType
-from weft.ir.exprs import Index, const_index, op
+from weft.ir.exprs import Expr, Index, const_index, op
 from weft.numpy_rules.arrays import copy_array, empty_array
 from weft.numpy_rules.elementwise import cast, initialise, store
 from weft.numpy_rules.indexing import index_view, narrow_axis
@@ -89,6 +90,7 @@ def as_array(ctx: Lowering, held: Growing) -> Array:
 
 def copied(ctx: Lowering, held: Growing) -> Growing:
     """Another list of the same items."""
+    _check_loose(ctx, held)
     line = Array(replace(held.buffer.view, shape=(held.count * width(held),)), held.buffer.dtype)
     return replace(held, buffer=copy_array(ctx.build, line))
 
@@ -99,20 +101,32 @@ def item_at(ctx: Lowering, held: Growing, position: Index) -> Operand:
 
 
 def _typed(ctx: Lowering, held: Growing, position: Index) -> Operand:
-    if held.form == "array":
-        raise ctx.build.error("E149", "an array of a list of any length is not taken out of it", "use np.array(list)")
+    _check_loose(ctx, held)
     if held.form == "tuple":
         first = position * width(held)
         places = range(held.row[0].constant or 0)
-        return Tuple(tuple(_number(ctx, held, first + const_index(place)) for place in places))
-    return _number(ctx, held, position)
+        types = held.parts or (held.type,) * len(places)
+        numbers = (_number(ctx, held, first + const_index(place), types[place]) for place in places)
+        return Tuple(tuple(numbers))
+    return _number(ctx, held, position, held.type)
 
 
-def _number(ctx: Lowering, held: Growing, place: Index) -> Scalar:
-    value = ctx.build.read(held.buffer.view, (place,), held.buffer.dtype)
-    if held.type == PY_INT:
+def _check_loose(ctx: Lowering, held: Growing) -> None:
+    """Items may be seen beside the list: numbers, which nobody can change."""
+    if held.form in ("array", "list"):
+        what = f"an {held.form}" if held.form == "array" else "a list"
+        message = f"{what} in a list of any length is not taken out of it"
+        raise ctx.build.error("E149", message, "use np.array(list)")
+
+
+def _number(ctx: Lowering, held: Growing, place: Index, type_: ScalarType) -> Scalar:
+    value: Expr = ctx.build.read(held.buffer.view, (place,), held.buffer.dtype)
+    if value.type.dtype.kind == "c" and type_.dtype.kind != "c":
+        value = op("real", (value,), ScalarType(DType.FLOAT32 if value.type.dtype.itemsize == 8 else DType.FLOAT64))
+    value = cast(value, type_.dtype)
+    if type_ == PY_INT:
         return Scalar(ctx.build.let_index(op("cast", (value,), PY_INT), "x"))
-    return Scalar(python_cast(value, held.type) if held.type.python else value)
+    return Scalar(python_cast(value, type_) if type_.python else value)
 
 
 def read_item(ctx: Lowering, held: Growing, key: Operand) -> Operand:
@@ -124,8 +138,7 @@ def read_item(ctx: Lowering, held: Growing, key: Operand) -> Operand:
 
 
 def _part(ctx: Lowering, held: Growing, key: Operand) -> Growing:
-    if held.form == "array":
-        raise ctx.build.error("E149", "a part of a list of arrays is not compiled", "use np.array(list)")
+    _check_loose(ctx, held)
     view, _ = index_view(ctx.build, elements(held), key)
     part = copy_array(ctx.build, Array(view, held.buffer.dtype), order="C")
     return replace(held, buffer=flat_array(ctx.build, part), count=part.shape[0])
@@ -145,8 +158,9 @@ def _checked(ctx: Lowering, key: Operand) -> Operand:
 def write_item(ctx: Lowering, held: Growing, key: Operand, value: Operand) -> Growing:
     """`held[key] = value`."""
     _check_fitting(ctx, held, value)
-    if isinstance(key, Slice) or held.form == "array":
+    if isinstance(key, Slice) or held.form in ("array", "list"):
         raise ctx.build.error("E148", "this assignment to an item of a list is not compiled", "use an array")
+    guard_row(ctx, held, value)
     view, _ = index_view(ctx.build, _positions(held), _checked(ctx, key))
     written_row(ctx, replace(held, count=view.at(()).index[0]), held.buffer, value)
     return held
@@ -204,8 +218,8 @@ def extended(ctx: Lowering, held: Growing, items: Array) -> Growing:
 def in_front(ctx: Lowering, held: Growing, value: Operand) -> Growing:
     """The list with one more item before all others."""
     _check_fitting(ctx, held, value)
-    if held.form == "array":
-        raise ctx.build.error("E149", "a list of arrays is compiled with append only", "use an array")
+    _check_loose(ctx, held)
+    guard_row(ctx, held, value)
     build, size = ctx.build, width(held)
     used = held.count * size
     target = empty_array(build, (used + used + size + _ROOM,), held.buffer.dtype, name="list")

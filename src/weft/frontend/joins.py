@@ -181,7 +181,8 @@ def _merge_plain(build: Builder, left: Template, operand: Operand) -> Template:
 
 def _same_items(left: PassGrowing, right: PassGrowing) -> bool:
     ours, theirs = (
-        (like.type, like.form, like.row if like.form == "tuple" else len(like.row)) for like in (left.like, right.like)
+        (like.type, like.form, len(like.row) if like.form == "array" else like.row, like.parts)
+        for like in (left.like, right.like)
     )
     return ours == theirs
 

@@ -1,18 +1,22 @@
 """The items of lists of any length: what they have in common, and how they lie in the buffer.
 
-in:   a number, a tuple of numbers of one type, or an array
+in:   a number, a tuple or list of numbers, or an array
 out:  the item written behind those that are in the buffer; the shape of an item, which all of them have
 
-Of an array the buffer holds a copy. That is the array itself as long as nobody writes to it any more: an array that has
-no name cannot be written, and of others it is checked when the whole program is known (`check_held`).
+Numbers of several types lie in a buffer of the type that NumPy makes an array of them in: an int among floats must be
+one that a float can hold, else Python takes over. Of an array the buffer holds a copy. That is the array itself as long
+as nobody writes to it any more: an array that has no name cannot be written, and of others it is checked when the whole
+program is known (`check_held`).
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
+
 from weft.frontend.context import Lowering
-from weft.ir.dtypes import NP_BOOL, PY_INT, ScalarType
+from weft.ir.dtypes import NP_BOOL, PY_INT, DType, ScalarType
 from weft.ir.exprs import Index, const_index, op
 from weft.ir.nodes import Alloc, NumpyCall, View
 from weft.numpy_rules.builder import Builder
@@ -28,6 +32,8 @@ from weft.support.spans import Span
 
 ZERO, ONE = const_index(0), const_index(1)
 _RAGGED = f"{NOT_COMPILED}arrays of different shapes in a list that grows"
+_INEXACT = f"{NOT_COMPILED}ints beyond those a float holds in a list that grows"
+_EXACT = 2**53
 _NOWHERE = View("", (), ())
 
 
@@ -47,14 +53,25 @@ def row_of(item: Operand) -> Growing:
             return replace(item, count=ZERO, shared=False)
         case Scalar(type=type_):
             return Growing(nowhere, ZERO, type_)
-        case Tuple(items=(Scalar(type=type_), *_) as items, is_list=False, cls=None) if all(
-            isinstance(part, Scalar) and part.type == type_ for part in items
-        ):
-            return Growing(nowhere, ZERO, type_, "tuple", (const_index(len(items)),))
+        case Tuple(items=(Scalar(), *_) as items, is_list=is_list, cls=None, slot=-1):
+            return replace(_row_of_numbers(nowhere, items), form="list" if is_list else "tuple")
         case Array(shape=shape, dtype=dtype) if shape and not item.readonly:
             return Growing(nowhere, ZERO, ScalarType(dtype), "array", shape)
         case _:
             raise TypeError("no item of a list of any length")
+
+
+def _row_of_numbers(nowhere: Array, items: tuple[Operand, ...]) -> Growing:
+    types = tuple(item.type for item in items if isinstance(item, Scalar))
+    if len(types) < len(items):
+        raise TypeError("no item of a list of any length")
+    row = (const_index(len(items)),)
+    if len(set(types)) == 1:
+        return Growing(nowhere, ZERO, types[0], "tuple", row)
+    if DType.UINT64 in {type_.dtype for type_ in types}:
+        raise TypeError("no type holds these numbers")
+    common = DType(np.result_type(*(type_.dtype.numpy for type_ in types)).name)
+    return Growing(nowhere, ZERO, ScalarType(common), "tuple", row, parts=types)
 
 
 def empty_list(item: Operand) -> Growing:
@@ -71,7 +88,7 @@ def item_kind(item: Operand | None) -> tuple[object, ...] | None:
         return None
     if held is None:
         return None
-    return held.type, held.form, len(held.row) if held.form == "array" else held.row
+    return held.type, held.form, len(held.row) if held.form == "array" else held.row, held.parts
 
 
 def same_items(held: Growing, item: Operand) -> bool:
@@ -91,10 +108,14 @@ def flat_size(ctx: Lowering, row: tuple[Index, ...]) -> Index:
 
 
 def guard_row(ctx: Lowering, held: Growing, item: Operand) -> None:
-    """Assume that an array has the shape of those that are in the list."""
+    """Assume that an array has the shape of those that are in the list, and that floats hold the ints among them."""
+    build = ctx.build
+    if isinstance(item, Tuple) and held.type.dtype.kind in "fc":
+        for part in item.items:
+            if isinstance(part, Scalar) and part.type.dtype is DType.INT64:
+                _guard_exact(build, part)
     if not isinstance(item, Array):
         return
-    build = ctx.build
     if build.span in ctx.refused_lists:
         raise build.error("E149", "an array in a list is written or returned later", "append a copy of it")
     if copied_order(build, [item.view], item.rank) != tuple(range(item.rank)):
@@ -106,6 +127,11 @@ def guard_row(ctx: Lowering, held: Growing, item: Operand) -> None:
         if known is not extent:
             same = op("equal", (known, extent), NP_BOOL)
             build.guard(op("logical_or", (first, same), NP_BOOL), _RAGGED)
+
+
+def _guard_exact(build: Builder, number: Scalar) -> None:
+    for name, bound in (("less_equal", _EXACT), ("greater_equal", -_EXACT)):
+        build.guard(op(name, (number.expr, const_index(bound)), NP_BOOL), _INEXACT)
 
 
 def written_row(ctx: Lowering, held: Growing, buffer: Array, item: Operand) -> tuple[tuple[Index, ...], bool]:

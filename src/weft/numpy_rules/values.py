@@ -104,16 +104,19 @@ class Dict:
 class Growing:
     """A list whose length is known at run time only: `count` items of one kind, one after the other in a buffer.
 
-    An item is a number, a tuple of numbers or an array, of the shape `row`. Of arrays the buffer holds copies, which is
-    the same as long as nobody writes to them; `shared` says that other names may refer to some of them.
+    An item is a number, a tuple or list of numbers, or an array, of the shape `row`. Numbers of a tuple that are of
+    different types have these in `parts`, and `type` holds them all. Lists have no other name, and stay in the list. Of
+    arrays the buffer holds copies, which is the same as long as nobody writes to them; `shared` says that other names
+    may refer to some of them.
     """
 
     buffer: Array
     count: Index
     type: ScalarType
-    form: Literal["number", "tuple", "array"] = "number"
+    form: Literal["number", "tuple", "list", "array"] = "number"
     row: tuple[Index, ...] = ()
     shared: bool = False
+    parts: tuple[ScalarType, ...] = ()
 
 
 @record
