@@ -580,3 +580,61 @@ def test_the_text_form_of_shared_objects() -> None:
     assert 'modes "divide=ignore"' in text
     assert "listed" in text
     assert print_program(parse_program(text)) == text
+
+
+@TABLE.add(
+    lambda: (i8(9) % 8 - 4,), lambda: (i8(0),), lambda: (np.array([1, 4]),), lambda: (np.array([-5]),), need="right"
+)
+def tuples_chosen_at_run_time(v):
+    steps = [(-1, 0), (1, 0), (0, -1), (0, 1)]
+    weights = ((1.5, True, (2, 3)), (2.5, False, (4, 5)))
+    x = y = 0
+    total = 0.0
+    for k in v:
+        dx, dy = steps[k]
+        x, y = x + dx, y + dy
+        a, b, (c, d) = weights[k % 2]
+        total += a * c - d if b else a
+    return x, y, total, steps[x % 4]
+
+
+@TABLE.add(lambda: (i8(9) % 4,))
+def moves_without_python(v):
+    steps = [(-1, 0), (1, 0), (0, -1), (0, 1)]
+    total = 0
+    for k in v:
+        total += steps[k][0] - 2 * steps[k][1]
+    return total
+
+
+@TABLE.add(lambda: ({"w": f8(3, 2), "b": f8(2)},), lambda: ({},))
+def dict_comprehensions(params):
+    zeros = {name: np.zeros_like(value) for name, value in params.items()}
+    doubled = {f"{name}{k}": value * k for name, value in params.items() for k in range(3) if k != 1}
+    totals = {
+        name: call(value) for name in ("b", "w") if name in params for value in (params[name],) for call in (np.sum,)
+    }
+    return zeros, doubled, totals, {k: k * 0.5 for k in range(3)}
+
+
+@TABLE.add(lambda: (f8(4), 3), lambda: (f8(4), 0), need="right")
+def dict_comprehensions_of_any_length(x, n):
+    return {k: x[k] for k in range(n)}, {float(v): 1 for v in x}
+
+
+@TABLE.add(lambda: (f8(3),))
+def layers_by_their_names(x):
+    cache = {"A0": x}
+    for layer in range(1, 4):
+        cache["Z" + str(layer)] = cache["A" + str(layer - 1)] * 2
+        cache[f"A{layer}"] = np.maximum(cache[f"Z{layer}"], 3.0)
+    return cache["A3"], cache
+
+
+@TABLE.add(lambda: (f8(3), 4), lambda: (f8(3), 0), need="right")
+def texts_of_what_is_known_later(x, n):
+    found = {}
+    for k in range(n):
+        found["x" + str(k)] = x * k
+        found[str(x[k % 3])] = f"{x[0]:.3f}"
+    return found, str(n), str(2.5), str(f"a{n}"), str(True)

@@ -195,6 +195,7 @@ def test_every_rule_has_samples_or_a_test_of_its_own():
     )}  # fmt: skip
     assert without - aliases <= {
         "builtins.isinstance",
+        "builtins.str",
         "ndarray.fill",
         "ndarray.flat",
         "ndarray.compress",

@@ -32,6 +32,8 @@ from weft.support.abi import FunctionRef, Slot, SlotKind
 from weft.support.loops import prange
 from weft.support.records import record
 
+_WRITTEN_OUT = (ast.Call, ast.ListComp, ast.DictComp)
+
 
 @record
 class Callee:
@@ -247,15 +249,15 @@ def _inlined_calls(
     places: list[tuple[int, int]] = []
     for node in ast.walk(tree):
         if (isinstance(node, ast.Call) and _is_user_function(ctx, node.func, names, env, local, imported)) or (
-            isinstance(node, ast.Call | ast.ListComp) and is_expandable(node) and _is_builtin(ctx, node, names, local)
+            isinstance(node, _WRITTEN_OUT) and is_expandable(node) and _is_builtin(ctx, node, names, local)
         ):
             places.append((node.lineno, node.col_offset))
     return places
 
 
-def _is_builtin(ctx: Lowering, node: ast.Call | ast.ListComp, names: Namespace, local: frozenset[str]) -> bool:
+def _is_builtin(ctx: Lowering, node: ast.expr, names: Namespace, local: frozenset[str]) -> bool:
     """Whether the function that takes a generator is Python's own."""
-    if isinstance(node, ast.ListComp):
+    if not isinstance(node, ast.Call):
         return True
     assert isinstance(node.func, ast.Name)
     if node.func.id in local:

@@ -1,6 +1,6 @@
 """Comprehensions and generators as loops, for `normalise`.
 
-in:   a list comprehension, or a call such as `sum(x * x for x in v)`
+in:   a list or dict comprehension, or a call such as `sum(x * x for x in v)`
 out:  statements that do the same, and the name of the result
 
 before:  [f(i) for i in range(n) if i != k]       after:  __weft_t0 = []
@@ -20,14 +20,14 @@ from collections.abc import Iterator
 from typing import Any, cast
 
 TEMPORARY = "__weft_t"
-_Comprehension = ast.ListComp | ast.GeneratorExp
+_Comprehension = ast.ListComp | ast.DictComp | ast.GeneratorExp
 _CONSUMERS = ("sum", "any", "all", "min", "max", "list", "tuple")
 
 
 def is_expandable(node: ast.AST) -> bool:
     """Whether a node has the form of something that is written out as a loop; names are not looked at."""
     match node:
-        case ast.ListComp():
+        case ast.ListComp() | ast.DictComp():
             return _is_plain(node)
         case ast.Call(func=ast.Name(id=name), args=[ast.GeneratorExp() as generator], keywords=[]):
             return name in _CONSUMERS and _is_plain(generator)
@@ -59,6 +59,8 @@ def expand(node: ast.expr, fresh: Iterator[str]) -> tuple[list[ast.stmt], ast.ex
     match node:
         case ast.ListComp():
             return _listed(node, result, fresh), _load(result, node)
+        case ast.DictComp():
+            return _keyed(node, result, fresh), _load(result, node)
         case ast.Call(func=ast.Name(id="list" | "tuple" as name), args=[ast.GeneratorExp() as generator]):
             value: ast.expr = _load(result, node)
             if name == "tuple":
@@ -80,6 +82,17 @@ def _listed(node: _Comprehension, result: str, fresh: Iterator[str]) -> list[ast
         return [_at(ast.Expr(_at(ast.Call(append, [elt], []), elt)), elt)]
 
     return [_assign(result, _at(ast.List([], ast.Load()), node)), _loops(node, fresh, body)]
+
+
+def _keyed(node: ast.DictComp, result: str, fresh: Iterator[str]) -> list[ast.stmt]:
+    """A dict: of every item first the key is computed, then the value."""
+    key = next(fresh)
+
+    def body(found: ast.expr, value: ast.expr) -> list[ast.stmt]:
+        target = _at(ast.Subscript(_load(result, value), _load(key, found), ast.Store()), value)
+        return [_assign(key, found), _at(ast.Assign([target], value), value)]
+
+    return [_assign(result, _at(ast.Dict([], []), node)), _loops(node, fresh, body)]
 
 
 def _decided(node: _Comprehension, result: str, fresh: Iterator[str], is_any: bool) -> list[ast.stmt]:
@@ -135,7 +148,8 @@ def _loops(node: _Comprehension, fresh: Iterator[str], body: Any, stop: tuple[st
         names |= {name: f"{next(fresh)}_{name}" for name in sorted(targets - names.keys())}
         tests = [_renamed(test, names) for test in generator.ifs]
         heads.append((_renamed(generator.target, names), source, tests))
-    inner: list[ast.stmt] = body(_renamed(node.elt, names))
+    parts = (node.key, node.value) if isinstance(node, ast.DictComp) else (node.elt,)
+    inner: list[ast.stmt] = body(*(_renamed(part, names) for part in parts))
     for number, (target, source, tests) in reversed(list(enumerate(heads))):
         for test in reversed(tests):
             inner = [_at(ast.If(test, inner, []), test)]

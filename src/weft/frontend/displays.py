@@ -65,7 +65,7 @@ def _text(ctx: Lowering, node: ast.JoinedStr) -> Operand:
         known, shown = constant_of(ctx, lower_expression(ctx, value.value))
         spec = _text(ctx, value.format_spec) if isinstance(value.format_spec, ast.JoinedStr) else Static("")
         if not known or not isinstance(spec, Static):
-            raise ctx.error(node, "E100", "f-strings of values are not compiled", "move it out of the program")
+            raise ctx.error(node, "E110", "f-strings of values are not compiled", "move it out of the program")
         convert = _CONVERSIONS.get(value.conversion)
         parts.append(format(shown if convert is None else convert(shown), spec.value))
     return Static("".join(parts))

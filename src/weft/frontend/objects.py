@@ -136,7 +136,7 @@ def sequence_item(ctx: Lowering, owner: Tuple, key: Operand) -> Operand:
     if not is_constant_int(key) and _are_alike(owner.items):
         position = as_index(ctx.build, key)
         if position is not None and not _comes_in(ctx, position):
-            return Scalar(_selected(ctx, owner.items, _wrapped(ctx, position, len(owner.items))))
+            return _chosen(ctx, owner.items, _wrapped(ctx, position, len(owner.items)))
     if not isinstance(key, Scalar):
         return ctx.build.leave("indices must be integers or slices")
     position = static_int(ctx, key)
@@ -151,8 +151,29 @@ def _comes_in(ctx: Lowering, position: Index) -> bool:
 
 
 def _are_alike(items: tuple[Operand, ...]) -> bool:
-    kinds = {item.type if isinstance(item, Scalar) else None for item in items}
-    return len(kinds) == 1 and None not in kinds and len(items) <= _MAX_SELECTED
+    """Whether items are numbers of one type, or tuples of such, and few enough to compare a position with all."""
+    forms = {_form(item) for item in items}
+    return len(forms) == 1 and None not in forms and len(items) <= _MAX_SELECTED
+
+
+def _form(item: Operand) -> object:
+    match item:
+        case Scalar(type=type_):
+            return type_
+        case Tuple(items=(_, *_) as parts, is_list=False, cls=cls):
+            forms = tuple(map(_form, parts))
+            return None if None in forms else (cls, forms)
+        case _:
+            return None
+
+
+def _chosen(ctx: Lowering, items: tuple[Operand, ...], position: Expr) -> Operand:
+    """The item at a position known at run time; of tuples number by number."""
+    first = items[0]
+    if not isinstance(first, Tuple):
+        return Scalar(_selected(ctx, items, position))
+    columns = zip(*(item.items for item in items if isinstance(item, Tuple)), strict=True)
+    return replace(first, items=tuple(_chosen(ctx, column, position) for column in columns), slot=-1)
 
 
 def _wrapped(ctx: Lowering, position: Index, count: int) -> Expr:
@@ -168,7 +189,6 @@ def _wrapped(ctx: Lowering, position: Index, count: int) -> Expr:
 
 
 def _selected(ctx: Lowering, items: tuple[Operand, ...], position: Expr) -> Expr:
-    """The item at a position known at run time."""
     exprs = [item.expr for item in items if isinstance(item, Scalar)]
     result = exprs[-1]
     for number in range(len(exprs) - 2, -1, -1):

@@ -250,6 +250,20 @@ def lower_len(build: Builder, obj: Operand, /) -> Operand:
             raise build.error("E273", "len() of this object is not compiled")
 
 
+@numpy_rule("builtins.str")
+def lower_str(build: Builder, value: Operand | None = None, /) -> Operand:
+    """The text of a string or int that is known now."""
+    match value:
+        case None:
+            return Static("")
+        case Static(value=str() as text):
+            return Static(text)
+        case Scalar(expr=Index(constant=int() as number)):
+            return Static(str(number))
+        case _:
+            raise build.error("E110", "str() of values is not compiled", "move it out of the program")
+
+
 @numpy_rule("builtins.tuple", samples=("tuple([1, v(2.5)])", "tuple()"))
 def lower_tuple(build: Builder, iterable: Operand | tuple[()] = (), /) -> Operand:
     """A tuple of the same items."""
