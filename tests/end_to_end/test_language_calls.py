@@ -157,6 +157,66 @@ def math_functions_that_are_exact(x):
     return math.floor(x), math.ceil(x), math.fabs(x), math.isnan(x), math.inf, math.trunc(x)
 
 
+@TABLE.add(lambda: (f8(3, 4) + 1, 2), lambda: (f4(3, 1) + 1, 0), lambda: (f8(2, 4) + 1, 2), ulps=4, need="compiled")
+def nested_functions_that_call_each_other(U, n, gamma=1.4):
+    def pressure(U):
+        density, momentum, energy = U
+        return density, (gamma - 1) * (energy - momentum / density)
+
+    def flux(U):
+        density, p = pressure(U)
+        return np.array([density * p, p * 2])
+
+    total = 0.0
+    for _ in range(n):
+        left, right = flux(U[:, :-1]), flux(U[:, 1:])
+        total += left.sum() - right.sum()
+    return total
+
+
+@TABLE.add(lambda: (f8(3, 4), 1), lambda: (f8(3, 4), 7), need="right")
+def nested_functions_left_in_the_middle(U, n, gamma=1.4):
+    def scaled(x):
+        return x * gamma + shifted(x)
+
+    def shifted(x):
+        return x + n
+
+    def picked(x, i):
+        y = scaled(x)
+        z = y[i]
+        return scaled(z)
+
+    gamma = 2.5
+    total = 0.0
+    for i in range(n):
+        total = total + picked(U, i).sum()
+    return total
+
+
+@TABLE.add(lambda: (3,), lambda: (2**40,), need="right")
+def nested_functions_and_large_integers(n, gamma=1.4):
+    def scaled(x):
+        return x * gamma
+
+    def grown(k):
+        for _ in range(40):
+            k = k * 2
+        return scaled(k)
+
+    def hidden(k):
+        gamma = 5
+        for _ in range(40):
+            k = k * 2 + gamma
+        return scaled(k) + gamma
+
+    found = []
+    for k in (1.5, 2.5, 3):
+        gamma = k
+        found.append(grown(n))
+    return found, hidden(n)
+
+
 # ---------------------------------------------------------------- globals and closures
 
 

@@ -179,8 +179,7 @@ class Lowering:
         """The activation at its present statement with the given names."""
         known = {**self._free_variables(activation), **activation.names.outer, **activation.env}
         wanted = live | (activation.reads & (known.keys() - activation.locals))
-        again = {name for name in wanted if self._is_made_again(activation, known.get(name), known)}
-        wanted |= {default for name in again for default in _default_names(known.get(name))}
+        wanted, again = self._made_again(activation, known, wanted)
         names = sorted(wanted - again)
         values = [self.bundle(known.get(name, Unbound()), name) for name in names]
         names += [f"{AGAIN}{name}@{_place(known[name])}" for name in sorted(again)]
@@ -191,15 +190,19 @@ class Lowering:
         return SiteFrame(activation.reference, activation.path, tuple(names), tuple(values))
 
     @staticmethod
-    def _is_made_again(activation: Activation, operand: Operand | None, known: dict[str, Operand]) -> bool:
-        """Whether an operand is a nested function that the continuation can define again: same names, same defaults."""
-        if not isinstance(operand, Function):
-            return False
-        free = names_read(operand.tree) & operand.home.locals
-        if operand.home is not activation and free:
-            return False
-        pairs = zip(operand.tree.args.defaults, operand.defaults, strict=False)
-        return all(not isinstance(node, ast.Name) or known.get(node.id) == value for node, value in pairs)
+    def _made_again(activation: Activation, known: dict[str, Operand], wanted: Names) -> tuple[Names, Names]:
+        """The names with those that nested functions among them need, and the functions that are defined again."""
+        again: set[str] = set()
+        pending = sorted(wanted)
+        while pending:
+            name = pending.pop()
+            needed = _needed_by(activation, known.get(name), known)
+            if needed is None:
+                continue
+            again.add(name)
+            pending += sorted(needed - wanted)
+            wanted |= needed
+        return wanted, frozenset(again)
 
     def _free_variables(self, activation: Activation) -> dict[str, Operand]:
         """What the text of a real function reads from its closure."""
@@ -303,8 +306,20 @@ def _place(operand: Operand) -> str:
     return f"{operand.home.reference}:{operand.tree.lineno}:{operand.tree.col_offset}"
 
 
-def _default_names(operand: Operand | None) -> list[str]:
-    """The names that hold the defaults of a nested function."""
+def _needed_by(activation: Activation, operand: Operand | None, known: dict[str, Operand]) -> Names | None:
+    """What a nested function needs to be defined again in the continuation: its defaults, and its free variables.
+
+    None where that would be another function: names that mean something else there.
+    """
     if not isinstance(operand, Function):
-        return []
-    return [node.id for node in operand.tree.args.defaults if isinstance(node, ast.Name)]
+        return None
+    pairs = list(zip(operand.tree.args.defaults, operand.defaults, strict=False))
+    if not all(not isinstance(node, ast.Name) or known.get(node.id) == value for node, value in pairs):
+        return None
+    defaults = frozenset(node.id for node in operand.tree.args.defaults if isinstance(node, ast.Name))
+    if operand.home is activation:
+        return defaults
+    free = names_read(operand.tree) & operand.home.locals
+    if free & activation.locals or any(known.get(name) != operand.home.env.get(name) for name in free):
+        return None
+    return defaults | free
