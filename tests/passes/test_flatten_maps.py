@@ -11,7 +11,7 @@ import weft
 from tests.compiling import PLAINLY
 from tests.conftest import Golden
 from tests.passes.programs import after, body_text, meaning, program
-from weft.ir.nodes import Map, Program
+from weft.ir.nodes import Map, Program, Reduce
 from weft.ir.traverse import all_nodes
 from weft.passes.flatten_maps import FlattenMaps
 
@@ -135,6 +135,60 @@ def test_images(shape: tuple[int, ...], order: str) -> None:
         weft.program(in_place)(compiled)
         in_place(plain)
         np.testing.assert_array_equal(compiled, plain)
+
+
+def differences(a: Any, b: Any) -> Any:
+    apart = np.sum((np.tanh(a) - b) ** 2), np.max(np.abs(a - b)), np.argmin(a * b), (a * b).sum(axis=(1, 2))
+    return *apart, np.sum(a * b, keepdims=True), (a > b).any(), (a * b).sum(axis=0), (a - b).max(axis=-1)
+
+
+@PLAINLY
+@pytest.mark.parametrize("shape", [(5, 4, 3), (1, 1, 1), (7, 1, 3), (40, 50, 3), (3, 2, 40)])
+@pytest.mark.parametrize("order", ["C", "F", "reversed"])
+def test_reductions(shape: tuple[int, ...], order: str) -> None:
+    rng = np.random.default_rng(3)
+    a, b = (rng.uniform(-1.0, 1.0, shape) for _ in range(2))
+    b = np.asfortranarray(b) if order == "F" else b[::-1, :, ::-1] if order == "reversed" else b
+    for ours, theirs in zip(weft.program(differences)(a, b), differences(a, b), strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-13, atol=1e-13)
+
+
+def test_reductions_of_nothing_and_of_other_shapes() -> None:
+    def f(a: Any, b: Any) -> Any:
+        return np.sum(a * b), np.sum(a - b, axis=(0, 1)), (a < b).all()
+
+    program = weft.program(f)
+    row, line = np.arange(3.0), np.arange(4.0)[:, None]
+    for a, b in ((np.ones((4, 3)), np.ones((0, 3))[:0]), (np.ones((4, 3)), row), (line, row), (np.ones((0, 3)), row)):
+        try:
+            expected = f(a, b)
+        except ValueError as problem:
+            with pytest.raises(ValueError, match=str(problem)[:20]):
+                program(a, b)
+        else:
+            assert program(a, b) == expected
+
+
+def test_a_reduction_has_one_parameter() -> None:
+    def f(a: Any, b: Any) -> Any:
+        return np.sum((a - b) ** 2)
+
+    graph = weft.program(f).to_graph(np.ones((6, 3)), np.ones((6, 3))).optimize()
+    (only,) = [node for node in all_nodes(graph.program.body) if isinstance(node, Reduce)]
+    assert only.axes == (0,)
+
+
+def test_warnings_of_reductions_keep_their_place() -> None:
+    def f(a: Any, b: Any) -> Any:
+        return np.sum(np.sqrt(a / b))
+
+    a, b = np.ones((6, 3)), np.ones((6, 3))
+    b[4, 1], a[1, 1] = 0.0, -1.0
+    with pytest.warns(RuntimeWarning) as ours:
+        weft.program(f)(a, b)
+    with pytest.warns(RuntimeWarning) as theirs:
+        f(a, b)
+    assert [str(warning.message) for warning in ours] == [str(warning.message) for warning in theirs]
 
 
 @pytest.mark.parametrize("turns", [0, 1, 4])

@@ -6,8 +6,9 @@ after:   map (k) in [2 * m:n * m] { x = A'[k + m]; y = B'[k]; write T'[k] = x + 
 The last two parameters become one where every access moves along whole rows with them: along two neighbouring axes, by
 one with each parameter, from the first to the last element of the inner axis, whose extent is that of the last
 range, proved from the guards. Then (i, j) and k = i * m + j name the same elements, each once, so the points of the map
-are the same. A parameter that is used in another way (as a number, or for an axis of its own) keeps its loop. It pays
-where rows are short: an image of three colours, positions of three coordinates, a column of levels.
+are the same; so are the elements that a reduction over both takes. A parameter that is used in another way (as a
+number, or for an axis of its own) keeps its loop. It pays where rows are short: an image of three colours, positions of
+three coordinates, a column of levels.
 """
 
 from __future__ import annotations
@@ -18,8 +19,8 @@ from typing import ClassVar
 
 from weft.analysis.facts import Constraint, Facts
 from weft.ir.dtypes import PY_INT
-from weft.ir.exprs import Index, Value, index, values_in
-from weft.ir.nodes import Layout, Map, Memlet, Node, Program, Region, Storage, Tasklet
+from weft.ir.exprs import Index, Value, const_index, index, values_in
+from weft.ir.nodes import Axis, Elements, Layout, Map, Memlet, Node, Program, Reduce, Region, Storage, Tasklet, View
 from weft.ir.traverse import memlets_of, node_expressions
 from weft.passes.base import Bench, Session, rewrite_regions
 from weft.passes.tasklets import is_plain
@@ -45,12 +46,66 @@ def _region(region: Region, facts: Facts, shapes: _Shapes) -> Region:
     nodes: list[Node] = []
     for node in region.nodes:
         made = node
-        while isinstance(made, Map) and (flat := _flat(made, facts, shapes)) is not None:
+        while (flat := _flat_node(made, facts, shapes)) is not None:
             made = flat
         nodes.append(made)
         facts = facts.after(node)
     changed = any(made is not node for made, node in zip(nodes, region.nodes, strict=True))
     return Region(tuple(nodes)) if changed else region
+
+
+def _flat_node(node: Node, facts: Facts, shapes: _Shapes) -> Node | None:
+    match node:
+        case Map():
+            return _flat(node, facts, shapes)
+        case Reduce() if _takes_rows(node):
+            return _flat_reduction(node, facts, shapes)
+        case _:
+            return None
+
+
+def _takes_rows(node: Reduce) -> bool:
+    """Whether a reduction goes over the last two axes, in any order; positions would be others."""
+    last = node.input.rank - 1
+    both = last > 0 and {last - 1, last} <= set(node.axes)
+    return both and node.op not in ("argmin", "argmax") and node.output.rank == node.input.rank - len(node.axes)
+
+
+def _flat_reduction(node: Reduce, facts: Facts, shapes: _Shapes) -> Reduce | None:
+    source = node.input
+    made = _flat_view(source, facts, shapes) if isinstance(source, View) else _flat_elements(source, facts, shapes)
+    if made is None:
+        return None
+    return replace(node, input=made, axes=tuple(axis for axis in node.axes if axis != source.rank - 1))
+
+
+def _flat_elements(source: Elements, facts: Facts, shapes: _Shapes) -> Elements | None:
+    if not values_in(source.expr).isdisjoint(source.params[-2:]):
+        return None
+    ranges = tuple((const_index(0), extent) for extent in source.shape)
+    flat = _flat(Map(params=source.params, ranges=ranges, body=Region(source.body)), facts, shapes)
+    if flat is None:
+        return None
+    body = tuple(inside for inside in flat.body.nodes if isinstance(inside, Tasklet))
+    return replace(source, params=flat.params, shape=tuple(stop for _, stop in flat.ranges), body=body)
+
+
+def _flat_view(source: View, facts: Facts, shapes: _Shapes) -> View | None:
+    """Beside elements that are flat the elements of an array must be, too, to be joined with them."""
+    last, width = source.rank - 1, source.shape[-1]
+    point = tuple(index(shapes.bench.value("p", PY_INT)) for _ in source.shape)
+    (outer,), (inner,) = point[-2].values, point[-1].values
+    memlet, rows = source.at(point), _Rows(outer, inner, width, facts, shapes)
+    axis = rows.axis(memlet)
+    long = width.constant is not None and width.constant >= _LONG_ROW
+    if long or axis is None or axis < 0 or len(source.axes[axis].terms) != 1 or not rows.fit(memlet):
+        return None
+    row = Axis(source.axes[axis].offset * width, ((last - 1, const_index(1)),))
+    return View(
+        shapes.rows(source.container, axis),
+        (*source.shape[:-2], source.shape[-2] * width),
+        (*source.axes[:axis], row, *source.axes[axis + 2 :]),
+    )
 
 
 def _flat(node: Map, facts: Facts, shapes: _Shapes) -> Map | None:
@@ -121,7 +176,7 @@ class _Rows:
         self.equal = _equal_values(facts)
         self.shapes = shapes
 
-    def _axis(self, memlet: Memlet) -> int | None:
+    def axis(self, memlet: Memlet) -> int | None:
         """The axis of rows; -1 for an access that does not move."""
         moved = [axis for axis, at in enumerate(memlet.index) if {self.outer, self.inner} & at.values]
         if not moved:
@@ -135,7 +190,7 @@ class _Rows:
     def fit(self, memlet: Memlet) -> bool:
         """Whether the access runs along whole rows, or does not move at all."""
         container = self.shapes.bench.containers[memlet.container]
-        axis = self._axis(memlet)
+        axis = self.axis(memlet)
         if axis is None or container.layout is not Layout.C or container.storage is Storage.STACK:
             return axis == -1
         if axis == -1:
@@ -150,7 +205,7 @@ class _Rows:
         return replace(tasklet, reads=reads, writes=writes)
 
     def _moved(self, memlet: Memlet, param: Value) -> Memlet:
-        axis = self._axis(memlet)
+        axis = self.axis(memlet)
         if axis is None or axis < 0:
             return memlet
         before, after = memlet.index[:axis], memlet.index[axis + 2 :]
