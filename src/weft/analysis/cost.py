@@ -57,6 +57,19 @@ def tasklet_weight(tasklet: Tasklet) -> int:
     )
 
 
+def computes_functions(nodes: Iterable[Node]) -> bool:
+    """Whether tasklets compute functions of real numbers, which in vectors cost a fraction of what they cost alone."""
+    exprs = (
+        expr
+        for node in nodes
+        if isinstance(node, Tasklet)
+        for expr in (*(let.expr for let in node.lets), *(expr for _, expr in node.writes))
+    )
+    return any(
+        part.name in _FUNCTIONS and part.type.dtype.kind == "f" for expr in exprs for part in operations_in(expr)
+    )
+
+
 def pays_wide(nodes: Iterable[Node]) -> bool:
     """Whether what is computed outweighs what is moved so far that the widest vectors are faster.
 

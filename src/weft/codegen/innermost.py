@@ -7,6 +7,11 @@ after:   if (A_s0 == 8 && B_s0 == 8) {
          } else {
              ... WEFT_AT(double, A, i_1 * A_s0) ...
          }
+
+Where functions are computed and rows may be short, the loop is also there along columns:
+
+before:  Map [i, j] in [0:n, 0:m] { B[i, j] = exp(A[i, j]) }, with rows of A that do not follow each other
+after:   if (m < 16 && n >= 16) { for j: for i: ... } else { for i: for j: ... }
 """
 
 from __future__ import annotations
@@ -15,6 +20,7 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack, nullcontext
 from dataclasses import replace
 
+from weft.analysis.cost import computes_functions
 from weft.codegen.access import element, is_strided, stride_name
 from weft.codegen.c_types import c_type
 from weft.codegen.copies import copied_axes, emit_copy
@@ -30,11 +36,16 @@ from weft.support.records import record
 # Points of a strip whose old contents are kept, and the bytes they may take.
 _STRIP = 256
 _STRIP_BYTES = 16384
+# Elements of a row that are too few for vectors of functions.
+_SHORT_ROW = 16
 
 
-def innermost_loops(kernel: Kernel) -> int:
-    """How many loops of a map of tasklets belong together: where strips are kept, rows that are short share one."""
-    return 2 if _kept(kernel) is not None else 1
+def innermost_loops(kernel: Kernel, node: Map) -> int:
+    """How many loops of a map of tasklets belong together.
+
+    Where strips are kept, rows that are short share one; where functions are computed, loops may change places.
+    """
+    return 2 if _kept(kernel) is not None or _may_turn(kernel, node) else 1
 
 
 def emit_innermost(kernel: Kernel, node: Map, spans: Sequence[Span]) -> None:
@@ -42,6 +53,8 @@ def emit_innermost(kernel: Kernel, node: Map, spans: Sequence[Span]) -> None:
     flags, saved = kernel.flags, _kept(kernel)
     if flags is not None and saved is not None:
         _emit_strips(kernel, node, spans, flags, saved)
+    elif len(spans) > 1:
+        _emit_turned(kernel, node, spans)
     else:
         _emit_versions(kernel, node, spans[-1])
 
@@ -104,6 +117,33 @@ def _emit_loop(kernel: Kernel, node: Map, span: Span, before: Callable[[], None]
     kernel.line("}")
 
 
+# ---- short rows -----------------------------------------------------------------------------------------------------
+
+
+def _may_turn(kernel: Kernel, node: Map) -> bool:
+    """Whether a loop along columns may be better: rows may be too short for vectors, in which functions are cheap."""
+    if kernel.rewritten is not None or len(node.params) < 2 or node.schedule in (Schedule.RARE, Schedule.JAMMED):
+        return False
+    (start, stop), outer = node.ranges[-1], node.ranges[-2]
+    extent = (stop - start).constant
+    if node.params[-2] in start.values | stop.values or (extent is not None and extent >= _SHORT_ROW):
+        return False
+    rows = (outer[1] - outer[0]).constant
+    return (rows is None or rows >= _SHORT_ROW) and computes_functions(node.body.nodes)
+
+
+def _emit_turned(kernel: Kernel, node: Map, spans: Sequence[Span], before: Callable[[], None] | None = None) -> None:
+    """Many short rows column by column, else row by row: the points of a map may come in any order."""
+    outer, inner = spans
+    params = (*node.params[:-2], node.params[-1], node.params[-2])
+    turned = replace(node, params=params, ranges=(*node.ranges[:-2], node.ranges[-1], node.ranges[-2]))
+    short = f"{_minus(inner.high, inner.low)} < {_SHORT_ROW} && {_minus(outer.high, outer.low)} >= {_SHORT_ROW}"
+    with kernel.block(f"if ({short})"), kernel.block(inner.head):
+        _emit_versions(kernel, turned, outer, before)
+    with kernel.block("else"), kernel.block(outer.head):
+        _emit_versions(kernel, node, inner, before)
+
+
 # ---- strips ---------------------------------------------------------------------------------------------------------
 
 
@@ -143,8 +183,11 @@ def _emit_strips(kernel: Kernel, node: Map, spans: Sequence[Span], flags: Flags,
                 kernel.line(f"{old}[{strip.place()}] = {element(kernel, memlet)};")
 
         kernel.flags = replace(flags, suspect=suspect)
-        with kernel.block(rows.head) if rows is not None else nullcontext():
-            _emit_versions(kernel, node, strip.points, save)
+        if rows is not None and _may_turn(kernel, node):
+            _emit_turned(kernel, node, (rows, strip.points), save)
+        else:
+            with kernel.block(rows.head) if rows is not None else nullcontext():
+                _emit_versions(kernel, node, strip.points, save)
         kernel.flags = flags
         if flags.kinds:
             kernel.line(f"{suspect} |= {raised_flags(kernel, flags.kinds)};")

@@ -56,7 +56,7 @@ def _emit_loops(kernel: Kernel, node: Map, *, part: bool = False) -> None:
     copied = copied_axes(kernel, node) if plain else 0
     with ExitStack() as stack:
         spans = _part(kernel, node, stack) if part else _spans(kernel, node)
-        inner = (copied or min(innermost_loops(kernel), len(spans))) if plain else 0
+        inner = (copied or min(innermost_loops(kernel, node), len(spans))) if plain else 0
         for span in spans[: len(spans) - inner]:
             stack.enter_context(kernel.block(span.head))
         if copied:
@@ -92,7 +92,7 @@ def _part(kernel: Kernel, node: Map, stack: ExitStack) -> list[Span]:
     if not _is_split_in_rows(kernel, node):
         return [Span(first.name, _plus(first.low, "begin"), _plus(first.low, "end")), *rest]
     second = rest[0]
-    together = len(node.params) < 1 + innermost_loops(kernel)
+    together = len(node.params) < 1 + innermost_loops(kernel, node)
     claim = kernel.names.claim
     cut, to, left = claim("cut"), claim("to"), claim("left")
     row, rows = (claim("row"), claim("rows")) if together else (first.name, "1")
