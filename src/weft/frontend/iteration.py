@@ -8,6 +8,7 @@ Everything is reduced to a position k that counts 0, 1, 2, ..., except a plain r
 
 from __future__ import annotations
 
+from weft.frontend.alike import are_alike, chosen
 from weft.frontend.context import Lowering
 from weft.frontend.growing import item_at
 from weft.frontend.heap import contents
@@ -169,6 +170,8 @@ def _list_element(ctx: Lowering, item: Operand, position: Index) -> Operand:
             return item_at(ctx, item, position)
         case Tuple(items=items) if position.constant is not None:
             return items[position.constant]
+        case Tuple(items=items) if are_alike(items):
+            return chosen(ctx, items, position)
         case _:
             raise ctx.build.error("E120", "this object cannot be iterated in compiled code", "loop over a range")
 

@@ -11,6 +11,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
+from weft.frontend.alike import are_alike
+from weft.frontend.bodies import is_long_loop, shifts_slices
 from weft.frontend.branches import emit_branch, too_many_types
 from weft.frontend.comprehensions import TEMPORARY
 from weft.frontend.context import LoopFrame, Lowering
@@ -44,8 +46,8 @@ from weft.support.errors import CompileError
 
 ZERO, ONE = const_index(0), const_index(1)
 _MAX_TRIALS = 8
+MANY_ITEMS = 3  # copies of a loop that are too many
 MAX_LISTED = 16  # items of a comprehension over a range that are written out
-MAX_SHIFTED = 4  # statements of such a body
 MAX_SHIFTS = 25  # copies of a body that shifts slices: a stencil of five by five
 # What a loop over a short range may need constants for: axes, indices of lists, lists that grow, names of many types.
 _WRITTEN_OUT = ("E109", "E110", "E120", "E122", "E144", "E145", "E148", "E149", "E230", "E231")
@@ -58,8 +60,10 @@ def lower_for(ctx: Lowering, node: ast.For, path: tuple[int, ...]) -> bool:
         iterable = lower_expression(ctx, node.iter)
         if isinstance(iterable, Never):
             return unreachable(ctx)
-        if fixed_items(ctx, iterable, ranges=False) is not None:
-            return unrolled(ctx, node, path, iterable)
+        items = fixed_items(ctx, iterable, ranges=False)
+        if items is not None:
+            few = len(items) < MANY_ITEMS or not are_alike(items) or not any(map(is_long_loop, ast.walk(node)))
+            return unrolled(ctx, node, path, iterable) if few else _chosen_or_unrolled(ctx, node, path, iterable)
         if mentions(iterable):
             return _over_lists(ctx, node, path, iterable)
         ctx.build.use_site()  # checks of the body may move in front of the loop, and leave from there
@@ -84,13 +88,30 @@ def _over_lists(ctx: Lowering, node: ast.For, path: tuple[int, ...], iterable: O
     return reached
 
 
+def _chosen_or_unrolled(ctx: Lowering, node: ast.For, path: tuple[int, ...], iterable: Operand) -> bool:
+    """A loop around others over some numbers: one body for all of them, where it can be compiled so."""
+    state = saved_state(ctx)
+    ctx.short_loops += 1
+    try:
+        if mentions(iterable):
+            return _over_lists(ctx, node, path, iterable)
+        ctx.build.use_site()
+        return _counted(ctx, node, path, iterable)
+    except CompileError:
+        pass  # something in there must know which number it is
+    finally:
+        ctx.short_loops -= 1
+    restore_state(ctx, state)
+    return unrolled(ctx, node, path, iterable)
+
+
 def _counted_or_unrolled(ctx: Lowering, node: ast.For, path: tuple[int, ...], iterable: Range) -> bool:
     """A short loop over a range of known length: written out where it cannot be compiled as a loop."""
     made_here = isinstance(node.target, ast.Name) and node.target.id.startswith(TEMPORARY)
     turns = len(fixed_items(ctx, iterable) or ())
     if made_here and turns <= MAX_LISTED:
         return unrolled(ctx, node, path, iterable)  # a comprehension: what it makes has a known length then
-    if ctx.copies * turns <= MAX_SHIFTS and _shifts_slices(node):
+    if ctx.copies * turns <= MAX_SHIFTS and shifts_slices(node):
         return unrolled(ctx, node, path, iterable)  # as sums of slices that many write out themselves
     state = saved_state(ctx)
     ctx.short_loops += 1
@@ -103,24 +124,6 @@ def _counted_or_unrolled(ctx: Lowering, node: ast.For, path: tuple[int, ...], it
         ctx.short_loops -= 1
     restore_state(ctx, state)
     return unrolled(ctx, node, path, iterable)
-
-
-def _shifts_slices(node: ast.For) -> bool:
-    """Whether a short body adds up slices that the loop's variable shifts: `s += w[k] * a[1 + k : n + k]`."""
-    if not isinstance(node.target, ast.Name):
-        return False
-    inside = [part for stmt in node.body for part in ast.walk(stmt)]
-    bounds = [x for part in inside if isinstance(part, ast.Slice) for x in (part.lower, part.upper) if x is not None]
-    shifted = any(isinstance(x, ast.Name) and x.id == node.target.id for bound in bounds for x in ast.walk(bound))
-    statements = sum(isinstance(part, ast.stmt) for part in inside)
-    return shifted and statements <= MAX_SHIFTED and not any(_is_heavy(part) for part in inside)
-
-
-def _is_heavy(part: ast.AST) -> bool:
-    """Whether copies of it would cost more than they bring: loops of any length, products of matrices."""
-    if isinstance(part, ast.Call):
-        return getattr(part.func, "attr", "") in ("dot", "einsum", "inner", "matmul", "tensordot")
-    return isinstance(part, ast.While | ast.Try | ast.MatMult)
 
 
 def _counted(ctx: Lowering, node: ast.For, path: tuple[int, ...], iterable: Operand) -> bool:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from weft.frontend.alike import are_alike, chosen
 from weft.frontend.branches import split
 from weft.frontend.context import Lowering
 from weft.frontend.growing import (
@@ -47,7 +48,6 @@ from weft.numpy_rules.values import (
 )
 
 MAX_UNROLLED = 64  # items of a loop that is written out
-_MAX_SELECTED = 16  # items among which a position known at run time chooses
 _NONE = Static(None)
 _Change = tuple[Operand, Operand]
 
@@ -133,10 +133,10 @@ def sequence_item(ctx: Lowering, owner: Tuple, key: Operand) -> Operand:
         if cut is None:
             return ctx.build.leave("slice step cannot be zero")
         return Tuple(owner.items[cut], owner.is_list)
-    if not is_constant_int(key) and _are_alike(owner.items):
+    if not is_constant_int(key) and are_alike(owner.items):
         position = as_index(ctx.build, key)
         if position is not None and not _comes_in(ctx, position):
-            return _chosen(ctx, owner.items, _wrapped(ctx, position, len(owner.items)))
+            return chosen(ctx, owner.items, _wrapped(ctx, position, len(owner.items)))
     if not isinstance(key, Scalar):
         return ctx.build.leave("indices must be integers or slices")
     position = static_int(ctx, key)
@@ -150,32 +150,6 @@ def _comes_in(ctx: Lowering, position: Index) -> bool:
     return len(position.values) == 1 and all(value in ctx.build.ledger.slot_of_value for value in position.values)
 
 
-def _are_alike(items: tuple[Operand, ...]) -> bool:
-    """Whether items are numbers of one type, or tuples of such, and few enough to compare a position with all."""
-    forms = {_form(item) for item in items}
-    return len(forms) == 1 and None not in forms and len(items) <= _MAX_SELECTED
-
-
-def _form(item: Operand) -> object:
-    match item:
-        case Scalar(type=type_):
-            return type_
-        case Tuple(items=(_, *_) as parts, is_list=False, cls=cls):
-            forms = tuple(map(_form, parts))
-            return None if None in forms else (cls, forms)
-        case _:
-            return None
-
-
-def _chosen(ctx: Lowering, items: tuple[Operand, ...], position: Expr) -> Operand:
-    """The item at a position known at run time; of tuples number by number."""
-    first = items[0]
-    if not isinstance(first, Tuple):
-        return Scalar(_selected(ctx, items, position))
-    columns = zip(*(item.items for item in items if isinstance(item, Tuple)), strict=True)
-    return replace(first, items=tuple(_chosen(ctx, column, position) for column in columns), slot=-1)
-
-
 def _wrapped(ctx: Lowering, position: Index, count: int) -> Expr:
     """A position counted from the end where it is negative, guarded to be inside."""
     build = ctx.build
@@ -186,15 +160,6 @@ def _wrapped(ctx: Lowering, position: Index, count: int) -> Expr:
         build.guard_nonnegative(position, "list index out of range")
     build.guard_nonnegative(const_index(count - 1) - position, "list index out of range")
     return position
-
-
-def _selected(ctx: Lowering, items: tuple[Operand, ...], position: Expr) -> Expr:
-    exprs = [item.expr for item in items if isinstance(item, Scalar)]
-    result = exprs[-1]
-    for number in range(len(exprs) - 2, -1, -1):
-        test = op("equal", (position, const_index(number)), NP_BOOL)
-        result = op("select", (test, exprs[number], result), result.type)
-    return ctx.build.let_index(result, "s") if result.type == PY_INT else ctx.build.let(result, "s")
 
 
 def dict_item(ctx: Lowering, owner: Dict, key: Operand) -> Operand:
@@ -258,7 +223,7 @@ def _with_item(ctx: Lowering, items: tuple[Operand, ...], key: Operand, value: O
         except ValueError as problem:
             ctx.build.leave(str(problem))
         return tuple(changed)
-    if not is_constant_int(key) and _are_alike((*items, value)):
+    if not is_constant_int(key) and are_alike((*items, value)):
         position = as_index(ctx.build, key)
         if position is not None and not _comes_in(ctx, position):
             return _stored(ctx, items, _wrapped(ctx, position, len(items)), value)
