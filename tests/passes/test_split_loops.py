@@ -155,7 +155,7 @@ def marked(p: Any, columns: int) -> Any:
 
 @pytest.mark.parametrize("function", [ring, marked])
 def test_positions_are_other_ones_in_other_turns(function: Any) -> None:
-    compiled = weft.program(function, fallback="error")
+    compiled: Any = weft.program(function, fallback="error")
     for length, columns in ((0, 3), (1, 1), (9, 2), (40, 300)):
         given, expected = (np.random.default_rng(3).random(length) for _ in range(2))
         np.testing.assert_array_equal(compiled(given, columns), function(expected, columns))
