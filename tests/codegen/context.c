@@ -15,6 +15,7 @@ typedef struct {
     int64_t polls_left;
     int32_t warnings[64]; /* flags per site */
     int64_t chunks;
+    int here; /* the next region is too brief for threads */
     int64_t threads;
 } test_ctx;
 
@@ -86,9 +87,16 @@ static void *test_worker(void *raw)
     }
 }
 
+static void test_choose(weft_ctx *ctx, double work) { ((test_ctx *)ctx)->here = work < 1; }
+
 /* On one thread the last chunk comes first. */
 static void test_parallel(weft_ctx *ctx, weft_body body, void *env, int64_t count, int64_t grain)
 {
+    if (((test_ctx *)ctx)->here) {
+        ((test_ctx *)ctx)->here = 0;
+        body(env, 0, count);
+        return;
+    }
     ++ctx->counters[4];
     if (((test_ctx *)ctx)->threads > 1) {
         test_region region = {body, env, count, grain, 0};
@@ -104,7 +112,6 @@ static void test_parallel(weft_ctx *ctx, weft_body body, void *env, int64_t coun
     }
 }
 
-static int32_t test_pays(weft_ctx *ctx, double work) { return work >= 1; }
 
 static void test_warn(weft_ctx *ctx, int32_t flags, int32_t site)
 {
@@ -127,7 +134,7 @@ test_ctx *test_open(void *const *library, int64_t allocations, int64_t polls)
     self->ctx.parallel = test_parallel;
     self->ctx.warn = test_warn;
     self->ctx.library = library;
-    self->ctx.pays = test_pays;
+    self->ctx.choose = test_choose;
     self->allocations_left = allocations;
     self->polls_left = polls;
     return self;

@@ -32,7 +32,7 @@ def test_every_pass_of_the_pipeline_has_a_switch() -> None:
 
 
 def test_an_unknown_pass_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"a pass in `without` must be 'simplify' or .*, not 'speed-up'"):
+    with pytest.raises(ValueError, match=r"a pass in `without` must be 'name-arrays' or .*, not 'speed-up'"):
         weft.program(without=("speed-up",))(lambda: 0)
 
 

@@ -26,6 +26,7 @@ typedef struct call_state {
     int alone;                  /* no library with threads of its own is called */
     pace *pace;                 /* of the kernel's brief regions, */
     int64_t paced_since;        /* timed since then; 0: not */
+    int here;                   /* the next region is run by this thread, in the chunks that threads would have */
     const void *variant;        /* the kernel running and its frame, for calls of Python */
     void *frame;
     int64_t last_check;         /* coarse milliseconds */
@@ -210,18 +211,24 @@ static void context_parallel(weft_ctx *ctx, weft_body body, void *env, int64_t c
 {
     call_state *state = (call_state *)ctx;
     if (!inside_region) {
+        if (state->here) {
+            state->here = 0;
+            run_inline(body, env, count, grain < 1 ? 1 : grain);
+            return;
+        }
         ctx->counters[4] += 1;
         pool_expect(state->alone);
     }
     pool_run(body, env, count, grain, (int)ctx->width, poll_call, state);
 }
 
-/* Threads are woken for brief regions only in a call that has had some of them: more will follow. */
-static int32_t context_pays(weft_ctx *ctx, double work)
+/* A region is cut in the same chunks whoever runs it: at their ends loops are not vectorized, and functions may have other
+ * last bits there. Threads are woken for brief regions only in a call that has had some of them: more will follow. */
+static void context_choose(weft_ctx *ctx, double work)
 {
     call_state *state = (call_state *)ctx;
-    if (ctx->width <= 1 || inside_region || ctx->counters[6]++ < 4) return 0;
-    return shares_region(state->pace, work, &state->paced_since);
+    if (inside_region) return;
+    state->here = ctx->width <= 1 || ctx->counters[6]++ < 4 || !shares_region(state->pace, work, &state->paced_since);
 }
 
 static int32_t context_call_python(weft_ctx *ctx, int32_t call, weft_value *out); /* calls.c */
@@ -233,7 +240,7 @@ static void open_state(call_state *state, int width, void *const *library, int a
     state->ctx = (weft_ctx){
         .fuel = 0, /* the first iterations are watched closely: they may be slow */
         .poll = context_poll, .alloc = context_alloc, .release = context_release, .extents = context_extents,
-        .parallel = context_parallel, .pays = context_pays, .warn = context_warn, .call_python = context_call_python, .library = library,
+        .parallel = context_parallel, .choose = context_choose, .warn = context_warn, .call_python = context_call_python, .library = library,
         .width = width,
     };
     atomic_init(&state->lock, 0);
@@ -241,6 +248,7 @@ static void open_state(call_state *state, int width, void *const *library, int a
     state->alone = alone;
     state->pace = pace;
     state->paced_since = 0;
+    state->here = 0;
     state->variant = variant;
     state->frame = frame;
     state->last_check = state->last_poll = now;

@@ -7,7 +7,7 @@
  */
 enum { LEVELS = 3, WINDOW = 16, ROUNDS = 2, STAY = 32, LONGEST_STAY = 512 };
 
-/* The least work that is shared, in the unit of `weft_ctx.pays`: as much as pays most often, nothing, a quarter. */
+/* The least work that is shared, in the unit of `weft_ctx.choose`: as much as pays most often, nothing, a quarter. */
 static const double least_shared[LEVELS] = {1.0, 1e300, 0.25};
 
 typedef struct {

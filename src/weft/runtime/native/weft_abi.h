@@ -48,7 +48,7 @@ struct weft_ctx {
     void (*release)(weft_ctx *, weft_block *);               /* one owner less; frees at zero */
     int64_t *(*extents)(weft_ctx *, int32_t count);          /* room for shapes and strides of out[] arrays, until exit */
     void (*parallel)(weft_ctx *, weft_body, void *env, int64_t count, int64_t grain);
-    int32_t (*pays)(weft_ctx *, double work);                /* whether threads shall share a brief region: weft_pays */
+    void (*choose)(weft_ctx *, double work);                 /* who runs the brief region that follows: weft_pays */
     void (*warn)(weft_ctx *, int32_t flags, int32_t site);   /* flags: WEFT_FP_*; remembered, raised after the call */
     int32_t (*call_python)(weft_ctx *, int32_t call, weft_value *out); /* WEFT_CALL_*; see KernelInfo.numpy_calls */
     void *const *library;                                    /* KernelInfo.libraries, resolved */
@@ -93,11 +93,15 @@ struct weft_ctx {
 #define WEFT_WIDE
 #endif
 
-/* Whether threads shall share so much work. Where `least` pays most often with threads that are awake, eight times as
- * much pays for waking them, and less than a quarter never pays. */
+/* Whether threads may share so much work: then it is a region for ctx->parallel. Where `least` pays most often with
+ * threads that are awake, eight times as much pays for waking them, and less than a quarter never pays. */
 static inline int weft_pays(weft_ctx *ctx, double work, double least)
 {
-    return work >= 8 * least || (4 * work >= least && ctx->pays(ctx, work / least));
+    if (4 * work < least)
+        return 0;
+    if (work < 8 * least)
+        ctx->choose(ctx, work / least);
+    return 1;
 }
 
 static inline int32_t weft_poll(weft_ctx *ctx) { return --ctx->fuel < 0 && ctx->poll(ctx); }
