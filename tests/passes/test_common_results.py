@@ -208,6 +208,6 @@ def test_the_second_of_two(golden: Golden) -> None:
         "array h: f8[] transient C",
     )
     made, session = changed(CommonResults(), before)
-    assert [record.text for record in session.records][:1] == ["it is known already"]
+    assert [record.text for record in session.records][:1] == ["the same was computed before"]
     assert body_text(made) == golden
     assert_same_outcomes(before, made)

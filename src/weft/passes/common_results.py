@@ -68,7 +68,7 @@ def _shared(region: Region, facts: Facts, bench: Bench) -> Region:
                 known.append((len(nodes), node))
             else:
                 made = _copy(first, node, bench)
-                bench.note("it is known already", node, done=True)
+                bench.note("the same was computed before", node, done=True)
         nodes.append(made)
         facts = facts.after(node)
     return region if tuple(nodes) == region.nodes else Region(tuple(nodes))
