@@ -96,7 +96,7 @@ def emit_environment(kernel: Kernel, body: Outlined, env: str = "env") -> None:
 def emit_outlined(
     kernel: Kernel, body: Outlined, count: str, points: str, grain: str = "", *, env: str = "env"
 ) -> None:
-    """Run a body from 0 to `count`, on threads if that is `points` or more pieces of work, `grain` at a time."""
+    """Run a body from 0 to `count`, on threads if `points` pieces of work pay for them, `grain` at a time."""
     emit_environment(kernel, body, env)
     kernel.line(f"if (weft_pays(ctx, {points}, {PARALLEL_POINTS}))")
     grain = grain or f"{kernel.support.machine('grain')}({count}, {points})"
