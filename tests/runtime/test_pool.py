@@ -71,6 +71,14 @@ def test_many_regions_in_a_row(program):
     assert program.dispatcher.counters().parallel_regions == 20000
 
 
+def test_widths_and_sizes_that_change_from_region_to_region(program):
+    for turn in range(4000):
+        program.dispatcher.set_threads(1 + turn * 7 % 6)
+        count, grain = 2 + turn * 37 % 300, 1 + turn * 11 % 40
+        owner, _ = run(program, count, grain)
+        assert (owner == np.arange(count) // grain + 1).all()
+
+
 def test_regions_after_the_workers_went_to_sleep(program):
     program.dispatcher.set_threads(3)
     for _ in range(20):

@@ -7,10 +7,15 @@
  * the pool busy (another Python thread is inside a region, or this region is nested in one) runs its own chunks inline:
  * it never waits for somebody else's work.
  *
- * Joining: `region` holds (generation << 32 | tickets left). A worker joins by taking a ticket, the owner closes the
- * region by taking all that are left; a late worker finds none and never touches the region's data. Idle workers spin
- * for a while and then sleep on the futex word `bell`: waking them costs more than most pauses between two regions of
- * one call. The while is short after the call and in calls with library products, where spinning starves OpenBLAS.
+ * A region of a microsecond should still pay, so a region costs as little as it can: one cache line goes from its owner
+ * to the workers (`pool.region`), and one from each worker back (`desk.done`). The owner never asks who takes part. It
+ * waits until as many chunks are done as there are; a worker that comes late finds all of them taken and has touched
+ * nothing of the region but its description. `generation` is odd while a region is open, and what lies beside it is
+ * written only in between: who reads the same odd number before and after has read one description.
+ *
+ * Idle workers spin for a while and then sleep on `generation`: waking them costs more than most pauses between two
+ * regions of one call. The while is short after the call and in calls with library products, where spinning starves
+ * OpenBLAS.
  *
  * After fork only the calling thread exists in the child; the pool is reset there and starts new workers when needed.
  */
@@ -26,35 +31,50 @@
 
 enum { MAX_WORKERS = 255, MOVES_NANOSECONDS = 1000000, SPIN_NANOSECONDS = 5000, LONG_SPIN_NANOSECONDS = 100000 };
 
+typedef struct {
+    weft_body body;
+    void *env;
+    int64_t count, grain;
+    uint32_t generation;
+    uint32_t runs;               /* of chunks: one per thread that may take part */
+    uint32_t float_control;      /* rounding and flush modes of the owner */
+} region;
+
+/* What one thread has: number 0 is the owner's, the others belong to the workers. */
+typedef struct {
+    _Alignas(64) _Atomic uint64_t taken; /* generation << 32 | chunks of its run that somebody has taken */
+    _Alignas(64) _Atomic uint64_t done;  /* generation << 32 | chunks that this thread has run, all at once when it is done */
+    uint32_t float_flags;                /* floating-point exceptions that were raised in them */
+} desk;
+
 static struct {
-    _Atomic uint64_t region;     /* generation << 32 | tickets left */
-    _Atomic uint32_t bell;       /* rung once per region: workers sleep on it */
-    _Atomic uint32_t sleepers;
-    _Atomic uint32_t finished;   /* workers that joined the region and are done */
+    struct {
+        _Alignas(64) _Atomic uint32_t generation;
+        _Atomic uint32_t runs, float_control;
+        _Atomic(weft_body) body;
+        _Atomic(void *) env;
+        _Atomic int64_t count, grain;
+    } region;
+    _Alignas(64) _Atomic uint32_t sleepers;
     _Atomic uint32_t owner_waits;
-    _Atomic int busy;            /* a region is running */
+    _Atomic uint32_t ended;      /* counts what workers end while the owner sleeps on it */
     _Atomic int stopping;
     _Atomic int64_t patience;    /* nanoseconds to spin for */
+    _Alignas(64) _Atomic int busy; /* a region is running */
     int workers;
+    uint32_t runs;               /* of the last region */
     int avoided;                 /* the processor that the first `placed` workers keep off, the owner's */
     int placed;
     int64_t placed_at;           /* nanoseconds */
     pthread_t threads[MAX_WORKERS];
-    /* the region itself: written by its owner before tickets are handed out */
-    weft_body body;
-    void *env;
-    int64_t count, grain;
-    int runs;                    /* how many runs of chunks: one per thread that may take part */
-    struct { _Alignas(64) _Atomic int64_t next; int64_t end; } run[MAX_WORKERS + 1];
-    uint32_t float_control;           /* rounding and flush modes of the owner */
-    _Atomic uint32_t float_flags;     /* floating-point exceptions raised by workers */
+    desk desks[MAX_WORKERS + 1];
 } pool;
 
 typedef int32_t (*pool_poll)(void *call); /* what a call does in long pauses: look for signals */
 
 static __thread int inside_region; /* this thread runs chunks right now */
 static __thread int is_worker;
-static __thread int own_run; /* the run of chunks this thread begins with, modulo their number */
+static __thread uint32_t own_number; /* of this thread's desk: the run of chunks it begins with */
 
 /* ---------------------------------------------------------------- machine */
 #if defined(__x86_64__)
@@ -104,26 +124,40 @@ static int spin_while_equal(_Atomic uint32_t *word, uint32_t value)
 }
 
 /* ---------------------------------------------------------------- chunks */
-static void run_chunks(void)
+enum { MOST_CHUNKS = 0x7fffffff }; /* they are counted in half a word */
+
+static inline uint64_t counted(uint32_t generation, uint32_t chunks) { return (uint64_t)generation << 32 | chunks; }
+
+static int64_t chunks_of(const region *r) { return (r->count - 1) / r->grain + 1; }
+
+/* The next chunk of a run, counted from its first; `length` or more: there is none left for this region. */
+static uint32_t take_chunk(uint32_t generation, uint32_t number, uint32_t length)
 {
-    int64_t count = pool.count, grain = pool.grain;
-    for (int turn = 0, number = own_run % pool.runs; turn < pool.runs; turn++, number = (number + 1) % pool.runs) {
-        for (;;) {
-            int64_t chunk = atomic_fetch_add_explicit(&pool.run[number].next, 1, memory_order_relaxed);
-            if (chunk >= pool.run[number].end) break;
-            int64_t begin = chunk * grain;
-            pool.body(pool.env, begin, count - begin < grain ? count : begin + grain);
-        }
+    uint64_t taken = atomic_load_explicit(&pool.desks[number].taken, memory_order_relaxed);
+    for (;;) {
+        int32_t age = (int32_t)(generation - (uint32_t)(taken >> 32));
+        uint32_t next = age == 0 ? (uint32_t)taken : 0;
+        if (age < 0 || next >= length) return length;
+        if (atomic_compare_exchange_weak_explicit(&pool.desks[number].taken, &taken, counted(generation, next + 1),
+                                                  memory_order_acq_rel, memory_order_relaxed))
+            return next;
     }
 }
 
-static void share_out_chunks(int64_t chunks, int runs)
+/* Runs what can be taken, this thread's own run first; how many chunks that were. */
+static uint32_t run_chunks(const region *r)
 {
-    pool.runs = runs;
-    for (int number = 0; number < runs; number++) {
-        pool.run[number].end = chunks * (number + 1) / runs;
-        atomic_store_explicit(&pool.run[number].next, chunks * number / runs, memory_order_relaxed);
+    int64_t chunks = chunks_of(r);
+    uint32_t ran = 0;
+    for (uint32_t turn = 0, number = own_number; turn < r->runs; turn++, number = (number + 1) % r->runs) {
+        int64_t first = chunks * number / r->runs;
+        uint32_t length = (uint32_t)(chunks * (number + 1) / r->runs - first);
+        for (uint32_t next; (next = take_chunk(r->generation, number, length)) < length; ran++) {
+            int64_t begin = (first + next) * r->grain;
+            r->body(r->env, begin, r->count - begin < r->grain ? r->count : begin + r->grain);
+        }
     }
+    return ran;
 }
 
 static void run_inline(weft_body body, void *env, int64_t count, int64_t grain)
@@ -136,36 +170,47 @@ static void run_inline(weft_body body, void *env, int64_t count, int64_t grain)
 }
 
 /* ---------------------------------------------------------------- workers */
-static int take_ticket(void)
+
+/* The region of that generation, if it is open and has a run for this thread. */
+static int read_region(region *r, uint32_t generation)
 {
-    uint64_t region = atomic_load(&pool.region);
-    while ((uint32_t)region != 0)
-        if (atomic_compare_exchange_weak(&pool.region, &region, region - 1)) return 1;
-    return 0;
+    if (generation % 2 == 0) return 0;
+    r->generation = generation;
+    r->runs = atomic_load_explicit(&pool.region.runs, memory_order_relaxed);
+    r->float_control = atomic_load_explicit(&pool.region.float_control, memory_order_relaxed);
+    r->body = atomic_load_explicit(&pool.region.body, memory_order_relaxed);
+    r->env = atomic_load_explicit(&pool.region.env, memory_order_relaxed);
+    r->count = atomic_load_explicit(&pool.region.count, memory_order_relaxed);
+    r->grain = atomic_load_explicit(&pool.region.grain, memory_order_relaxed);
+    atomic_thread_fence(memory_order_acquire);
+    return atomic_load_explicit(&pool.region.generation, memory_order_relaxed) == generation && own_number < r->runs;
 }
 
-static void work_on_region(void)
+static void work_on_region(const region *r)
 {
-    set_float_state(pool.float_control);
-    run_chunks();
-    atomic_fetch_or_explicit(&pool.float_flags, float_state() & FLOAT_FLAGS, memory_order_relaxed);
-    atomic_fetch_add(&pool.finished, 1);
-    if (atomic_load(&pool.owner_waits)) futex_wake(&pool.finished, 1);
+    desk *own = &pool.desks[own_number];
+    set_float_state(r->float_control);
+    uint32_t ran = run_chunks(r);
+    if (!ran) return;
+    own->float_flags = float_state() & FLOAT_FLAGS;
+    atomic_store(&own->done, counted(r->generation, ran));
+    if (atomic_load(&pool.owner_waits)) {
+        atomic_fetch_add(&pool.ended, 1);
+        futex_wake(&pool.ended, 1);
+    }
 }
 
 static void *worker_main(void *number)
 {
     inside_region = is_worker = 1;
-    own_run = (int)(intptr_t)number + 1;
+    own_number = (uint32_t)(intptr_t)number + 1;
     while (!atomic_load(&pool.stopping)) {
-        uint32_t bell = atomic_load(&pool.bell);
-        if (take_ticket()) {
-            work_on_region();
-            continue;
-        }
-        if (spin_while_equal(&pool.bell, bell)) continue;
+        region r;
+        uint32_t generation = atomic_load_explicit(&pool.region.generation, memory_order_acquire);
+        if (read_region(&r, generation)) work_on_region(&r);
+        if (spin_while_equal(&pool.region.generation, generation)) continue;
         atomic_fetch_add(&pool.sleepers, 1);
-        if (!atomic_load(&pool.stopping)) futex_wait(&pool.bell, bell, NULL); /* returns at once if the bell has rung */
+        if (!atomic_load(&pool.stopping)) futex_wait(&pool.region.generation, generation, NULL); /* not if it has changed */
         atomic_fetch_sub(&pool.sleepers, 1);
     }
     return NULL;
@@ -203,16 +248,42 @@ static void place_workers(void)
     pool.placed_at = now;
 }
 
-/* While this thread sleeps, `poll` is asked now and again: a body may wait for what it says. */
-static void wait_for_workers(uint32_t joined, pool_poll poll, void *call)
+/* How many chunks the workers have run and are done with. */
+static uint32_t chunks_done(const region *r)
+{
+    uint32_t chunks = 0;
+    for (uint32_t number = 1; number < r->runs; number++) {
+        uint64_t done = atomic_load_explicit(&pool.desks[number].done, memory_order_acquire);
+        if (done >> 32 == r->generation) chunks += (uint32_t)done;
+    }
+    return chunks;
+}
+
+/* The floating-point exceptions that workers raised. */
+static uint32_t flags_of_workers(const region *r)
+{
+    uint32_t flags = 0;
+    for (uint32_t number = 1; number < r->runs; number++)
+        if (atomic_load_explicit(&pool.desks[number].done, memory_order_relaxed) >> 32 == r->generation)
+            flags |= pool.desks[number].float_flags;
+    return flags;
+}
+
+/* Waits until workers have run so many chunks. While this thread sleeps, `poll` is asked now and again: a body may wait
+ * for what it says. */
+static void wait_for_chunks(const region *r, uint32_t chunks, pool_poll poll, void *call)
 {
     const struct timespec most = {.tv_nsec = 20000000};
-    for (;;) {
-        uint32_t finished = atomic_load(&pool.finished);
-        if (finished == joined) return;
-        if (spin_while_equal(&pool.finished, finished)) continue;
+    int64_t begin = 0;
+    for (int turn = 1; chunks_done(r) < chunks; turn++) {
+        cpu_relax();
+        if (turn % 16) continue;
+        int64_t now = nanoseconds();
+        if (!begin) begin = now;
+        if (now - begin < atomic_load_explicit(&pool.patience, memory_order_relaxed)) continue;
+        uint32_t ended = atomic_load(&pool.ended);
         atomic_store(&pool.owner_waits, 1);
-        futex_wait(&pool.finished, finished, &most);
+        if (chunks_done(r) < chunks) futex_wait(&pool.ended, ended, &most);
         atomic_store(&pool.owner_waits, 0);
         poll(call);
     }
@@ -226,13 +297,54 @@ static void pool_expect(int more)
     atomic_store_explicit(&pool.patience, more ? LONG_SPIN_NANOSECONDS : SPIN_NANOSECONDS, memory_order_relaxed);
 }
 
+static void open_region(const region *r)
+{
+    atomic_thread_fence(memory_order_release); /* what is written here is seen after the last region was seen closed */
+    atomic_store_explicit(&pool.region.runs, r->runs, memory_order_relaxed);
+    atomic_store_explicit(&pool.region.float_control, r->float_control, memory_order_relaxed);
+    atomic_store_explicit(&pool.region.body, r->body, memory_order_relaxed);
+    atomic_store_explicit(&pool.region.env, r->env, memory_order_relaxed);
+    atomic_store_explicit(&pool.region.count, r->count, memory_order_relaxed);
+    atomic_store_explicit(&pool.region.grain, r->grain, memory_order_relaxed);
+    atomic_store_explicit(&pool.region.generation, r->generation, memory_order_release);
+    /* One that goes to sleep at this very moment may be missed, and sleeps through a region whose chunks others take. */
+    if (atomic_load_explicit(&pool.sleepers, memory_order_relaxed)) futex_wake(&pool.region.generation, INT_MAX);
+}
+
+/* Desks that the last region did not have remember a generation of long ago, and generations come round again. */
+static void clear_desks(const region *r)
+{
+    for (uint32_t number = pool.runs; number < r->runs; number++) {
+        atomic_store(&pool.desks[number].taken, counted(r->generation - 1, 0));
+        atomic_store(&pool.desks[number].done, counted(r->generation - 1, 0));
+    }
+    pool.runs = r->runs;
+}
+
+/* With workers: the pool is this thread's. */
+static void share_region(region *r, int64_t chunks, pool_poll poll, void *call)
+{
+    r->generation = atomic_load_explicit(&pool.region.generation, memory_order_relaxed) + 1;
+    clear_desks(r);
+    r->float_control = float_state() & ~(uint32_t)FLOAT_FLAGS;
+    place_workers();
+    open_region(r);
+    inside_region = 1;
+    uint32_t ran = run_chunks(r);
+    inside_region = 0;
+    wait_for_chunks(r, (uint32_t)chunks - ran, poll, call);
+    set_float_state(float_state() | flags_of_workers(r));
+    atomic_store_explicit(&pool.region.generation, r->generation + 1, memory_order_release);
+}
+
 static void pool_run(weft_body body, void *env, int64_t count, int64_t grain, int width, pool_poll poll, void *call)
 {
     if (count <= 0) return;
     if (grain < 1) grain = 1;
-    int64_t chunks = (count - 1) / grain + 1;
+    region r = {.body = body, .env = env, .count = count, .grain = grain};
+    int64_t chunks = chunks_of(&r);
     int free_pool = 0;
-    if (width <= 1 || chunks <= 1 || inside_region || atomic_load(&pool.stopping) ||
+    if (width <= 1 || chunks <= 1 || chunks > MOST_CHUNKS || inside_region || atomic_load(&pool.stopping) ||
         !atomic_compare_exchange_strong(&pool.busy, &free_pool, 1)) {
         run_inline(body, env, count, grain);
         return;
@@ -240,33 +352,20 @@ static void pool_run(weft_body body, void *env, int64_t count, int64_t grain, in
     start_workers(width - 1);
     int64_t helpers = width - 1 < chunks - 1 ? width - 1 : chunks - 1;
     if (helpers > pool.workers) helpers = pool.workers;
-    place_workers();
-    pool.body = body, pool.env = env, pool.count = count, pool.grain = grain;
-    share_out_chunks(chunks, (int)helpers + 1);
-    atomic_store(&pool.finished, 0);
-    atomic_store(&pool.float_flags, 0);
-    pool.float_control = float_state() & ~(uint32_t)FLOAT_FLAGS;
-    uint64_t generation = (atomic_load(&pool.region) >> 32) + 1;
-    atomic_store(&pool.region, generation << 32 | (uint64_t)helpers);
-    atomic_fetch_add(&pool.bell, 1);
-    if (atomic_load(&pool.sleepers)) futex_wake(&pool.bell, (int)helpers);
-    inside_region = 1;
-    run_chunks();
-    inside_region = 0;
-    uint64_t closed = atomic_exchange(&pool.region, generation << 32);
-    wait_for_workers((uint32_t)helpers - (uint32_t)closed, poll, call);
-    set_float_state(float_state() | atomic_load(&pool.float_flags));
-    atomic_store(&pool.busy, 0);
+    r.runs = (uint32_t)helpers + 1;
+    share_region(&r, chunks, poll, call);
+    atomic_store_explicit(&pool.busy, 0, memory_order_release);
 }
 
 static void pool_after_fork_in_child(void)
 {
-    atomic_store(&pool.region, 0);
+    uint32_t generation = atomic_load(&pool.region.generation);
+    atomic_store(&pool.region.generation, generation + generation % 2);
     atomic_store(&pool.sleepers, 0);
-    atomic_store(&pool.finished, 0);
     atomic_store(&pool.owner_waits, 0);
     atomic_store(&pool.busy, 0);
     pool.workers = pool.placed = 0;
+    pool.runs = 0;
     inside_region = is_worker = 0;
 }
 
@@ -282,8 +381,8 @@ static void pool_stop(void)
     int free_pool = 0;
     atomic_store(&pool.stopping, 1);
     if (!atomic_compare_exchange_strong(&pool.busy, &free_pool, 1)) return;
-    atomic_fetch_add(&pool.bell, 1);
-    futex_wake(&pool.bell, INT_MAX);
+    atomic_fetch_add(&pool.region.generation, 2); /* still closed, but workers look */
+    futex_wake(&pool.region.generation, INT_MAX);
     for (int i = 0; i < pool.workers; i++) pthread_join(pool.threads[i], NULL);
     pool.workers = 0;
     atomic_store(&pool.busy, 0);
