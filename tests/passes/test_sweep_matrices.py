@@ -510,4 +510,4 @@ def test_the_listing_says_it() -> None:
     program(*numbers(5, 6))
     text = str(program.explain())
     assert "a matrix times a vector (8 bytes, 4 operations a point; memory-bound); " in text
-    assert "a matrix times a vector, in the sweep of the one before" in text
+    assert "a matrix times a vector, in the sweep of what stands before" in text

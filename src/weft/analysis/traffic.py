@@ -15,7 +15,7 @@ from typing import Final
 
 from weft.analysis.cost import operation_weight, tasklet_weight
 from weft.analysis.memory import Memory
-from weft.analysis.sweeps import joint_products
+from weft.analysis.sweeps import sweeps_of
 from weft.ir.exprs import Expr, Index, Op, Value
 from weft.ir.nodes import (
     Branch,
@@ -75,12 +75,13 @@ class _Walk:
     known: dict[Value, float] = field(default_factory=dict[Value, float])
 
     def region(self, region: Region, times: float, *, shared: bool) -> Iterator[tuple[Node, Traffic]]:
-        joint = joint_products(region, Memory(self.program.containers))
+        sweeps = sweeps_of(region, Memory(self.program.containers))
         for place, node in enumerate(region.nodes):
-            if place in joint:
-                yield node, self.product(joint[place][0], times, 4)  # for both: they read the matrix once
-                yield joint[place][1], Traffic(times, 0, 0, 0.0, is_memory_bound=True)
-            elif place - 1 not in joint:
+            if place in sweeps.along:
+                yield node, Traffic(times, 0, 0, 0.0, is_memory_bound=True)
+            elif place in sweeps.joint:
+                yield node, self.product(sweeps.joint[place][0], times, 4)  # for both: they read the matrix once
+            else:
                 yield from self.node(node, times, shared=shared)
 
     def node(self, node: Node, times: float, *, shared: bool) -> Iterator[tuple[Node, Traffic]]:

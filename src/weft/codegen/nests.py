@@ -9,7 +9,8 @@ after:   for (int64_t i_1 = 0; i_1 < n; ++i_1) {
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+from collections.abc import Callable
+from contextlib import ExitStack, nullcontext
 
 from weft.analysis.cost import pays_wide
 from weft.codegen.copies import copied_axes, emit_copy
@@ -17,7 +18,7 @@ from weft.codegen.expressions import index_text
 from weft.codegen.fp_flags import WatchedNest, emit_watched, is_plain
 from weft.codegen.innermost import emit_innermost, innermost_loops
 from weft.codegen.kernel import Kernel, Scope, bare
-from weft.codegen.outlining import COLD, WIDE, emit_called, emit_outlined, outline
+from weft.codegen.outlining import COLD, WIDE, Outlined, emit_called, emit_environment, emit_outlined, emit_run, outline
 from weft.codegen.spans import Span
 from weft.codegen.work import work_text
 from weft.ir.exprs import const_index, index
@@ -37,12 +38,22 @@ def emit_elementwise(kernel: Kernel, node: Elementwise) -> None:
     emit_map(kernel, Map(params=node.params, ranges=ranges, body=body, warn=node.warn, id=node.id, span=node.span))
 
 
-def emit_map(kernel: Kernel, node: Map) -> None:
+# Writes what may run the body of a map, of so many points for each of its first parameter, along with something else;
+# and says when the body is still to be run.
+Along = Callable[[Outlined, str], str]
+
+
+def is_outlined(kernel: Kernel, node: Map) -> bool:
+    """Whether threads may share a map where it stands."""
+    return node.schedule is Schedule.PARALLEL and bool(node.params) and not kernel.parallel
+
+
+def emit_map(kernel: Kernel, node: Map, along: Along | None = None) -> None:
     """The loops of a map, parallel where its schedule says so and it is large enough."""
     kernel.writer.comment(node.span)
     with kernel.block():
-        if node.schedule is Schedule.PARALLEL and node.params and not kernel.parallel:
-            _emit_parallel(kernel, node)
+        if is_outlined(kernel, node):
+            _emit_parallel(kernel, node, along)
         elif node.schedule is Schedule.RARE and node.params and not kernel.parallel:
             _emit_rare(kernel, node)
         else:
@@ -134,7 +145,7 @@ def _emit_rare(kernel: Kernel, node: Map) -> None:
     watched.settle("env.", lambda again, env: emit_called(kernel, again, count, env=env))
 
 
-def _emit_parallel(kernel: Kernel, node: Map) -> None:
+def _emit_parallel(kernel: Kernel, node: Map, along: Along | None) -> None:
     amount = work_text(kernel, node)
     watched = WatchedNest(kernel, node, lambda: _emit_loops(kernel, node, part=True))
     body = outline(kernel, watched.variables, watched.first_run, WIDE if pays_wide(node.body.nodes) else "")
@@ -142,5 +153,8 @@ def _emit_parallel(kernel: Kernel, node: Map) -> None:
     count = _bind_count(kernel, node, extents)
     work = kernel.bind(amount, "double", "work")
     grain = f"{kernel.support.machine('grain_of_rows')}({extents[0]}, {extents[1]}, {work})" if rows else ""
-    emit_outlined(kernel, body, count, work, grain)
+    emit_environment(kernel, body)
+    still = "" if along is None else f"if ({along(body, extents[1] if rows else '1')})"
+    with kernel.block(still) if still else nullcontext():
+        emit_run(kernel, body, count, work, grain)
     watched.settle("env.", lambda again, env: emit_outlined(kernel, again, count, work, grain, env=env))

@@ -98,6 +98,11 @@ def emit_outlined(
 ) -> None:
     """Run a body from 0 to `count`, on threads if `points` pieces of work pay for them, `grain` at a time."""
     emit_environment(kernel, body, env)
+    emit_run(kernel, body, count, points, grain, env=env)
+
+
+def emit_run(kernel: Kernel, body: Outlined, count: str, points: str, grain: str = "", *, env: str = "env") -> None:
+    """Run a body whose struct is there."""
     kernel.line(f"if (weft_pays(ctx, {points}, {PARALLEL_POINTS}))")
     grain = grain or f"{kernel.support.machine('grain')}({count}, {points})"
     kernel.line(f"    ctx->parallel(ctx, {body.name}, &{env}, {count}, {grain});")

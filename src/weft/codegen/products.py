@@ -11,7 +11,7 @@ the other, they are one product of all rows.
 
 Products of a large matrix and a vector are sweeps through it, which two of one matrix share (`support_sweeps.py`):
 
-    if (!weft_sweep_f64(ctx, ..., m, n, A, ...)) { product(...); product(...); }
+    if (weft_sweep_f64(ctx, ..., m, n, A, ...) <= 0) { product(...); product(...); }
 """
 
 from __future__ import annotations
@@ -50,22 +50,34 @@ def emit_sweep(kernel: Kernel, *products: MatMul) -> None:
 
     They are made as others where the sweep says that it has not made them, or that they may have to warn.
     """
-    shown = [product for product in map(matrix_vector, products) if product is not None]
-    chunks = ["0", "0"] if kernel.parallel or kernel.map_depth else _chunks(kernel, shown)
-    if chunks == ["0", "0"]:
+    call = sweep_call(kernel, products)
+    if call is None:
         for node in products:
             (emit_sweep if len(products) > 1 else _emit_plain)(kernel, node)
         return
     kernel.writer.comment(products[0].span)
+    emit_unswept(kernel, products, kernel.bind(call, "int32_t", "done"))
+
+
+def emit_unswept(kernel: Kernel, products: Sequence[MatMul], done: str) -> None:
+    """The products one by one, where a sweep has not made them."""
+    with kernel.block(f"if ({done} <= 0)"):
+        for node in products:
+            _emit_plain(kernel, node)
+
+
+def sweep_call(kernel: Kernel, products: Sequence[MatMul], before: str = "0") -> str | None:
+    """The call of a sweep, with what is to be done `before` its rows; None where there is none for these products."""
+    shown = [product for product in map(matrix_vector, products) if product is not None]
+    chunks = ["0", "0"] if kernel.parallel or kernel.map_depth else _chunks(kernel, shown)
+    if chunks == ["0", "0"]:
+        return None
     matrix, dtype = shown[0].matrix, kernel.container(shown[0].matrix.container).dtype
     lines = [_line(kernel, view) for product in shown for view in (product.vector, product.output)]
     lines += [f"0, {dtype.itemsize}"] * (4 - len(lines))
     extents = [index_text(kernel, extent) for extent in matrix.shape]
-    texts = ", ".join([*chunks, *extents, _matrix(kernel, matrix, ()), *lines])
-    done = kernel.bind(f"{kernel.support.need('sweep', dtype)}(ctx, {texts})", "int32_t", "done")
-    with kernel.block(f"if (!{done})"):
-        for node in products:
-            _emit_plain(kernel, node)
+    texts = ", ".join([*chunks, *extents, _matrix(kernel, matrix, ()), *lines, before])
+    return f"{kernel.support.need('sweep', dtype)}(ctx, {texts})"
 
 
 def _chunks(kernel: Kernel, products: Sequence[MatrixVector]) -> list[str]:

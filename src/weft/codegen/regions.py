@@ -9,7 +9,7 @@ from typing import assert_never
 
 from weft.analysis.lifetimes import end, head
 from weft.analysis.memory import Memory
-from weft.analysis.sweeps import joint_products
+from weft.analysis.sweeps import sweeps_of
 from weft.codegen.access import block_text
 from weft.codegen.c_types import c_type
 from weft.codegen.compactions import compaction_here, emit_compaction
@@ -24,6 +24,7 @@ from weft.codegen.products import emit_matmul, emit_sweep
 from weft.codegen.reductions import emit_reductions
 from weft.codegen.references import assign_targets, declare_carries, declare_targets, leave_to_loop, release_scope
 from weft.codegen.releases import emit_releases, plan_releases
+from weft.codegen.row_updates import emit_row_update
 from weft.codegen.scans import emit_scan
 from weft.codegen.takeovers import plan_takeovers
 from weft.codegen.tasklets import emit_tasklet
@@ -61,13 +62,15 @@ def emit_region(kernel: Kernel, region: Region, scope: Scope) -> None:
     """The nodes of a region; what it owns is released at its end, or before."""
     kernel.scopes.append(scope)
     scope.dying = plan_releases(kernel, region, scope)
-    joint = joint_products(region, Memory(kernel.program.containers))
+    sweeps = sweeps_of(region, Memory(kernel.program.containers))
     kernel.takeovers |= plan_takeovers(kernel, region, scope)
     for place, node in enumerate(region.nodes):
         scope.place = place
-        if place in joint:
-            emit_sweep(kernel, *joint[place])
-        elif place - 1 not in joint:
+        if place in sweeps.updates:
+            emit_row_update(kernel, sweeps.updates[place])
+        elif place in sweeps.joint and place not in sweeps.along:
+            emit_sweep(kernel, *sweeps.joint[place])
+        elif place not in sweeps.along:
             _emit_node(kernel, node, islice(region.nodes, place + 1, None))
         emit_releases(kernel, end(place))
     if not region.nodes or not isinstance(region.nodes[-1], Yield | Continue | Break | Return):

@@ -7,6 +7,9 @@ are added to a line of sums. Where z is y, those of the step before are added, w
 matrix is cut into chunks of rows that threads share, each with a line of its own; the lines are joined in order. How
 many there are depends on the extents alone, and so do the bits. Together they take a MiB at most. What takes no time
 is `cold`, so that the compiler takes none for it.
+
+A map that computes the matrix may go along with the sweep: its body runs for a few rows (`before`), which are then read
+while they are in the caches.
 """
 
 from __future__ import annotations
@@ -37,6 +40,11 @@ __attribute__((cold, noinline)) static void weft_sweep_ends_$S(int rows, int64_t
     # What a chunk needs, and a few of its rows. If `dots`: sums[r] = row r at `a` times x. If `adds`: line += row r at
     # `b` times factors[r].
     "sweep_rows": """
+#ifndef WEFT_ROWS_BEFORE /* rows from `low` to `high` are `step` points each, in memory `lead` bytes apart */
+#define WEFT_ROWS_BEFORE
+typedef struct { weft_body body; void *env; int64_t low, high, step, lead; } weft_rows_before;
+#endif
+
 #if defined(__AVX512F__)
 typedef $T weft_wide_$S __attribute__((vector_size(64), aligned($B / 8), may_alias));
 #else
@@ -52,8 +60,22 @@ struct weft_swept_$S {
     char *y;
     $T *lines;
     weft_chunk_$S *chunk;
+    const weft_rows_before *before;
     int32_t raised;
 };
+
+/* The map's own flags are its own business; those of the sweep stand. */
+__attribute__((noinline)) static void weft_sweep_before_$S(const weft_rows_before *before, int64_t from, int64_t to)
+{
+    from = (from > before->low ? from : before->low) - before->low;
+    to = (to < before->high ? to : before->high) - before->low;
+    if (from >= to)
+        return;
+    const int32_t raised = &fp_flags();
+    before->body(before->env, from * before->step, to * before->step);
+    &fp_clear();
+    &fp_raise(raised);
+}
 
 static inline __attribute__((always_inline)) void weft_sweep_rows_$S(const int rows, const int dots, const int adds,
                                                                      int64_t n, const char *a, const char *b,
@@ -98,6 +120,8 @@ static inline __attribute__((always_inline)) void weft_sweep_eights_$S(const int
         const char *a = of->a + i * lead;
         $T sums[8], factors[8];
         rows = to - i < 8 ? 1 : 8;
+        if (of->before)
+            weft_sweep_before_$S(of->before, i, i + rows);
         for (int r = 0; adds && r < rows; ++r)
             factors[r] = *(const $T *)(of->z + (i + r) * of->z0);
         if (rows == 8)
@@ -136,6 +160,8 @@ static void weft_sweep_following_$S(const weft_swept_$S *of, int64_t from, int64
     for (int64_t i = from, rows; i < to; i += rows) {
         const char *a = of->a + i * lead;
         rows = to - i < 4 ? 1 : 4;
+        if (of->before)
+            weft_sweep_before_$S(of->before, i, i + rows);
         if (rows == 1)
             @sweep_rows(1, 1, 0, n, a, a, lead, of->x, sums, factors, line);
         else if (i == from)
@@ -151,7 +177,7 @@ static void weft_sweep_following_$S(const weft_swept_$S *of, int64_t from, int64
     }
 }
 """,
-    # 0: nothing was done, or something to warn of has happened, and each product is to be made by itself.
+    # 1: all is done; -1: nothing is; 0: something to warn of has happened, and each product is to be made by itself.
     "sweep": """
 WEFT_OPAQUE static void weft_sweep_share_$S(void *raw, int64_t begin, int64_t end)
 {
@@ -176,7 +202,7 @@ __attribute__((cold, noinline)) static int weft_sweep_$S(weft_ctx *ctx, weft_chu
                                                          weft_chunk_$S *by_columns, int64_t m, int64_t n,
                                                          const char *a, int64_t a0, int64_t a1, const char *x,
                                                          int64_t x0, char *y, int64_t y0, const char *z, int64_t z0,
-                                                         char *w, int64_t w0)
+                                                         char *w, int64_t w0, const weft_rows_before *ahead)
 {
     enum { unit = sizeof($T) };
     weft_chunk_$S *chunk = by_rows;
@@ -191,20 +217,25 @@ __attribute__((cold, noinline)) static int weft_sweep_$S(weft_ctx *ctx, weft_chu
         swap = y0, y0 = w0, w0 = swap;
         chunk = by_columns;
     }
-    if (!chunk || a1 != unit || x0 != unit || a0 % unit || m < 64 || n < 64)
-        return 0;
+    if (!chunk || a1 != unit || x0 != unit || a0 % unit || m < 64 || n < 64
+        || (ahead && (ahead->lead != a0 || ahead->high - ahead->low > m + 8)))
+        return -1;
     /* What the caches hold is read twice for little, and of long rows they do not hold eight. */
     if ((double)m * (double)n * unit < (follows ? 6e6 : 2e6) || (follows && n * unit > 131072))
-        return 0;
+        return -1;
     const int64_t line = w ? n * unit : 0;
     int64_t chunks = 16;
     while (chunks > 1 && (chunks * line > 1048576 || m / chunks < 32))
         chunks /= 2;
     weft_block *block = line && chunks > 1 ? ctx->alloc(ctx, chunks * line) : 0;
     if (line && !block)
-        return 0;
+        return -1;
     weft_swept_$S of = {.rows = m, .n = n, .chunks = chunks, .lead = a0, .y0 = y0, .z0 = z0, .a = a, .z = z,
-                        .x = (const $T *)x, .y = y, .lines = block ? block->data : 0, .chunk = chunk};
+                        .x = (const $T *)x, .y = y, .lines = block ? block->data : 0, .chunk = chunk, .before = ahead};
+    if (ahead) { /* rows that are not swept */
+        weft_sweep_before_$S(ahead, ahead->low, 0);
+        weft_sweep_before_$S(ahead, m, ahead->high);
+    }
     ctx->parallel(ctx, weft_sweep_share_$S, &of, chunks, 1);
     const int32_t before = &fp_flags();
     &fp_clear();

@@ -209,7 +209,7 @@ def _words(node: Node, program: Program, amount: Traffic | None) -> str:
         case Scan(op=op):
             return f"a running {op}"
         case MatMul() if _is_swept(node) and amount is not None:
-            return f"a matrix times a vector{'' if amount.bytes else ', in the sweep of the one before'}"
+            return f"a matrix times a vector{'' if amount.bytes else ', in the sweep of what stands before'}"
         case MatMul():
             return "a matrix product, by NumPy's BLAS"
         case NumpyCall(function=function):

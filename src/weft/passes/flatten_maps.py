@@ -8,7 +8,7 @@ one with each parameter, from the first to the last element of the inner axis, w
 range, proved from the guards. Then (i, j) and k = i * m + j name the same elements, each once, so the points of the map
 are the same; so are the elements that a reduction over both takes. A parameter that is used in another way (as a
 number, or for an axis of its own) keeps its loop. It pays where rows are short: an image of three colours, positions of
-three coordinates, a column of levels.
+three coordinates, a column of levels. A map that is part of a sweep through a matrix keeps its rows.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from dataclasses import replace
 from typing import ClassVar
 
 from weft.analysis.facts import Constraint, Facts
+from weft.analysis.sweeps import row_updates
 from weft.ir.dtypes import PY_INT
 from weft.ir.exprs import Index, Value, const_index, index, values_in
 from weft.ir.nodes import Axis, Elements, Layout, Map, Memlet, Node, Program, Reduce, Region, Storage, Tasklet, View
@@ -44,9 +45,10 @@ class FlattenMaps:
 
 def _region(region: Region, facts: Facts, shapes: _Shapes) -> Region:
     nodes: list[Node] = []
-    for node in region.nodes:
+    swept = row_updates(region, shapes.bench.legality.memory)
+    for place, node in enumerate(region.nodes):
         made = node
-        while (flat := _flat_node(made, facts, shapes)) is not None:
+        while place not in swept and (flat := _flat_node(made, facts, shapes)) is not None:
             made = flat
         nodes.append(made)
         facts = facts.after(node)

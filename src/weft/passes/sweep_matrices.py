@@ -1,4 +1,4 @@
-"""Products of a matrix and a vector become sweeps through the matrix, and two of one matrix come together for it.
+"""Products of a matrix and a vector become sweeps through the matrix; what shares a sweep comes together for it.
 
 before:  matmul t = A @ y                              after:   matmul t = A @ y sweep
          x += t                                                 matmul s = v @ A sweep
@@ -7,10 +7,13 @@ before:  matmul t = A @ y                              after:   matmul t = A @ y
          u += s
 
 Such a product takes as long as it takes to read the matrix; two that stand one behind the other, one of the matrix and
-one of its transpose, read it once. The first one moves down to the second, past what has nothing to do with it; or else
-the second up to the first, past what it does not need. What it does need goes in front of both. Its guards and its
-memory then go up to the site above: a program that leaves there has done nothing yet of what stands below. Whether a
-sweep pays is seen when it runs: the matrix must be too large for the caches (`codegen/support_sweeps.py`).
+one of its transpose, read it once. A map that computes the matrix row by row, `A += np.outer(u, v)`, stands in front of
+them: it runs just before the sweep, a few rows at a time, which are still in the caches when they are multiplied.
+
+The first one moves down to the second, past what has nothing to do with it; or else the second up to the first, past
+what it does not need. What it does need goes in front of both. Its guards and its memory then go up to the site above:
+a program that leaves there has done nothing yet of what stands below. Whether a sweep pays is seen when it runs: the
+matrix must be too large for the caches (`codegen/support_sweeps.py`).
 """
 
 from __future__ import annotations
@@ -21,10 +24,11 @@ from typing import ClassVar
 
 from weft.analysis.effects import effects_of
 from weft.analysis.facts import Facts
-from weft.analysis.sweeps import is_sweep, share_sweep
+from weft.analysis.sweeps import is_sweep, matrix_vector, row_update, share_sweep
+from weft.analysis.uses import written_by
 from weft.ir.exprs import Value, values_in
-from weft.ir.nodes import Alloc, Guard, Node, Program, Region, Site
-from weft.ir.traverse import all_nodes, touched_containers, values_used_in
+from weft.ir.nodes import Alloc, Guard, Map, Node, Program, Region, Site
+from weft.ir.traverse import all_nodes, inner_regions, touched_containers, values_used_in
 from weft.passes.base import Bench, Session, rewrite_regions
 from weft.passes.open_sites import open_site, writes_of
 from weft.support.abi import NOT_COMPILED
@@ -61,13 +65,54 @@ def _join(region: Region, facts: Facts, bench: Bench) -> Region:
             nodes = arranged
             paired |= {id(first), id(second)}
             bench.note("two products share one sweep through their matrix", second, done=True)
+    for product in products:
+        nodes = _behind_its_map(nodes, product, facts, bench)
     marked = tuple(replace(node, sweep=True) if is_sweep(node, memory) else node for node in nodes)
     return region if marked == region.nodes else Region(marked)
 
 
+def _behind_its_map(nodes: list[Node], product: Node, facts: Facts, bench: Bench) -> list[Node]:
+    """The nodes with a product right behind the map that computes its matrix, if there is such a one."""
+    memory, place = bench.legality.memory, _place(nodes, product)
+    together, behind = (product,), nodes[place + 1 : place + 2]
+    if behind and share_sweep(product, behind[0], memory):
+        together = (product, behind[0])
+    for update in reversed(nodes[:place]):
+        if isinstance(update, Map) and row_update(update, together, memory) is not None:
+            arranged = _arranged(nodes, update, product, facts, bench)
+            if arranged is not None and len(together) > 1:
+                arranged = _arranged(arranged, product, together[1], facts, bench)
+            if arranged is None or not _follow(arranged, (update, *together)):
+                bench.note("the matrix is swept after it has been computed: what stands between", product, done=False)
+                return nodes
+            bench.note("a sweep through the matrix computes its rows and multiplies them", product, done=True)
+            return arranged
+        if _writes_matrix(update, product, bench):
+            break
+    return nodes
+
+
+def _writes_matrix(node: Node, product: Node, bench: Bench) -> bool:
+    """Whether a node may write the matrix of a product."""
+    found, memory = matrix_vector(product), bench.legality.memory
+    inner = [node, *(x for region in inner_regions(node) for x in all_nodes(region))]
+    written = {name for x in inner for name in written_by(x)}
+    return found is None or any(memory.may_overlap(name, found.matrix.container) for name in written)
+
+
+def _place(nodes: Sequence[Node], wanted: Node) -> int:
+    return next(place for place, node in enumerate(nodes) if node is wanted)
+
+
+def _follow(nodes: Sequence[Node], wanted: Sequence[Node]) -> bool:
+    """Whether some nodes stand one right behind the other."""
+    place = _place(nodes, wanted[0])
+    return all(node is other for node, other in zip(nodes[place:], wanted, strict=False))
+
+
 def _arranged(nodes: list[Node], first: Node, second: Node, facts: Facts, bench: Bench) -> list[Node] | None:
     """The nodes with the second product right behind the first, or None."""
-    start, stop = (next(place for place, node in enumerate(nodes) if node is product) for product in (first, second))
+    start, stop = _place(nodes, first), _place(nodes, second)
     between, below = nodes[start + 1 : stop], nodes[stop + 1 :]
     for node in nodes[:start]:
         facts = facts.after(node)
