@@ -11,7 +11,10 @@ and an entry of `KernelInfo.numpy_calls`. The results come as blocks of the kern
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+
 from weft.codegen.c_types import c_type
+from weft.codegen.direct_calls import direct_call
 from weft.codegen.exits import Store
 from weft.codegen.expressions import index_text
 from weft.codegen.kernel import Kernel
@@ -38,7 +41,9 @@ def emit_numpy_call(kernel: Kernel, node: NumpyCall) -> None:
     keywords = tuple(name for name, _ in node.keywords)
     types = result_types(node, kernel.program.containers)
     kernel.numpy_calls.append(abi.NumpyCall(node.function, line, recipe, keywords, first, types))
-    _emit_switch(kernel, node, len(kernel.numpy_calls) - 1)
+    direct = direct_call(kernel, node, first)
+    with kernel.block(f"if (!{direct})") if direct else nullcontext():
+        _emit_switch(kernel, node, len(kernel.numpy_calls) - 1)
     _emit_extents(kernel, node, shapes)
     for slot, result in enumerate(node.results, first):
         if isinstance(result.target, str):

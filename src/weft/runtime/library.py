@@ -79,7 +79,7 @@ def resolve_libraries(names: Sequence[str]) -> tuple[int, ...]:
     """Addresses for `KernelInfo.libraries`; 0 for one that is missing, which a kernel must expect.
 
     A name is a BLAS function ("cblas_dgemm"), "blas_ilp64" (not 0 where integers of the BLAS have 64 bits),
-    "loop:exp:d->d" or "data:exp:d->d" (the loop's last argument).
+    "loop:exp:d->d" or "data:exp:d->d" (the loop's last argument). "call:..." is a loop that a kernel can do without.
     """
     return tuple(_resolve(name) or 0 for name in names)
 
@@ -90,7 +90,7 @@ def _resolve(name: str) -> int | None:
         loop = find_inner_loop(*rest.rsplit(":", 1))
         if loop is None:
             return None
-        return loop.function if kind == "loop" else loop.data
+        return loop.data if kind == "data" else loop.function
     blas = find_blas()
     if name == "blas_ilp64":
         return int(blas is not None and blas.integer_bits == 64)
