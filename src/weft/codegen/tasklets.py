@@ -28,17 +28,20 @@ def emit_tasklet(kernel: Kernel, node: Tasklet) -> None:
         kernel.line(f"const {c_type(value.type)} {kernel.new_value(value)} = {text};")
     flags = kernel.flags
     late = LateChecks(flags.suspect if flags is not None and flags.mode is Watch.FILTER else "")
+    noted: dict[int, str] = {}
     for let in node.lets:
-        _emit_let(kernel, let, late)
-    texts = _emit_noted(kernel, [expr for _, expr in node.writes], kernel.default_site, late)
+        _emit_let(kernel, let, late, noted)
+    texts = _emit_noted(kernel, [expr for _, expr in node.writes], kernel.default_site, late, noted)
     late.emit(kernel)
+    for site, variable in noted.items():
+        report(kernel, variable, site)
     for (memlet, _), text in zip(node.writes, texts, strict=True):
         _emit_write(kernel, memlet, text)
 
 
-def _emit_let(kernel: Kernel, let: Let, late: LateChecks) -> None:
+def _emit_let(kernel: Kernel, let: Let, late: LateChecks, noted: dict[int, str]) -> None:
     site = let.warn if let.warn >= 0 else kernel.default_site
-    (text,) = _emit_noted(kernel, [let.expr], site, late)
+    (text,) = _emit_noted(kernel, [let.expr], site, late, noted)
     late.lets[let.value] = let.expr
     text = bare(text)
     if let.value in kernel.extents:
@@ -46,8 +49,8 @@ def _emit_let(kernel: Kernel, let: Let, late: LateChecks) -> None:
     kernel.line(f"const {c_type(let.value.type)} {kernel.new_value(let.value)} = {text};")
 
 
-def _emit_noted(kernel: Kernel, exprs: Sequence[Expr], site: int, late: LateChecks) -> list[str]:
-    """Expressions whose operations warn at a site: as the nest around them has it, or at once."""
+def _emit_noted(kernel: Kernel, exprs: Sequence[Expr], site: int, late: LateChecks, noted: dict[int, str]) -> list[str]:
+    """Expressions whose operations warn at a site: as the nest around them has it, or in a variable of the tasklet."""
     flags, lone = kernel.flags, is_lone(kernel.program, site)
     if site < 0 or not any(_may_warn(expr, lone=lone) for expr in exprs):
         return emit_exprs(kernel, exprs)
@@ -57,11 +60,10 @@ def _emit_noted(kernel: Kernel, exprs: Sequence[Expr], site: int, late: LateChec
     if flags is not None and variable is not None:
         scalar = flags.mode is Watch.COLLECT or kernel.rewritten is not None
         return emit_exprs(kernel, exprs, Noting(variable, None, late if scalar else None, lone))
-    variable = kernel.declare(kernel.names.claim("fp"), "int32_t")
-    kernel.line(f"int32_t {variable} = 0;")
-    texts = emit_exprs(kernel, exprs, Noting(variable, None, None, lone))
-    report(kernel, variable, site)
-    return texts
+    if site not in noted:
+        noted[site] = kernel.declare(kernel.names.claim("fp"), "int32_t")
+        kernel.line(f"int32_t {noted[site]} = 0;")
+    return emit_exprs(kernel, exprs, Noting(noted[site], None, late, lone))
 
 
 def _may_warn(expr: Expr, *, lone: bool) -> bool:
