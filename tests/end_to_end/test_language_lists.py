@@ -48,6 +48,30 @@ def sorted_numbers(x, n):
     return up, down, sorted(kept, reverse=False), x, low, middle, high, sorted((n * 0.5, 1.0))[1]
 
 
+@TABLE.add(
+    lambda: (np.array([0.3, 0.1, 0.1, 0.9, 0.2]), [0.0, -0.0, -1.0]),
+    lambda: (np.array([1.0, 2.0, 3.0, -0.0, 0.0]), [-0.0, 0.0, 0.0]),
+)
+def a_few_numbers_are_compared(x, zeros):
+    middle = np.zeros(len(x))
+    for k in range(1, len(x) - 1):
+        middle[k] = sorted([x[k - 1], x[k], x[k + 1]])[1]
+    i, j = sorted((int(x[0] * 9), int(x[1] * 9)))
+    down = sorted((zeros[0], zeros[1], zeros[2]), reverse=True)
+    down.append(x[0].item())
+    return middle, i, j, down, sorted([zeros[0], zeros[1], zeros[2]]), sorted((i > j, True, i < j))
+
+
+def test_nans_among_a_few_are_sorted_by_python() -> None:
+    def ordered(a, b, c):
+        return sorted([a, b, c])
+
+    program: Any = weft.program(ordered, fallback="error")
+    for numbers in ([1.0, np.nan, 0.0], [np.nan, 1.0, 0.0], [2.0, 1.0, np.nan], [3.0, 2.0, 1.0]):
+        assert repr(program(*numbers)) == repr(ordered(*numbers))
+    assert (program.stats.resumes, program.stats.numpy_calls) == (3, 0)
+
+
 def test_nans_are_sorted_by_python() -> None:
     def ordered(x):
         return sorted(x), sorted(x, reverse=True)

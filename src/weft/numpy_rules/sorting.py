@@ -1,15 +1,16 @@
-"""Sorting: NumPy sorts a copy, whose elements are then written to the array, or become a list.
+"""Sorting: NumPy sorts a copy, whose elements are then written to the array or become a list; few numbers are compared.
 
 a.sort(axis=0)       ->  call numpy.sort(a[:, :], axis=0) -> (sort.7), then a[...] = sort.7
-sorted([x, y, z])    ->  call numpy.sort(list.3[:], kind="stable") -> (sort.7), then the list of sort.7
+sorted(a)            ->  call numpy.sort(a[:], kind="stable") -> (sort.7), then the list of sort.7
+sorted([x, y])       ->  wrong = y < x; [select(wrong, y, x), select(wrong, x, y)]
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from weft.ir.dtypes import ScalarType
-from weft.ir.exprs import const_index
+from weft.ir.dtypes import NP_BOOL, ScalarType
+from weft.ir.exprs import const_index, op
 from weft.numpy_rules.arguments import Given, PythonRaises, is_none, static_bool
 from weft.numpy_rules.arrays import copy_array, empty_array
 from weft.numpy_rules.builder import Builder
@@ -47,11 +48,22 @@ def _in_place(
     return Static(None)
 
 
-@numpy_rule("builtins.sorted", samples=("sorted([v(3.5), v(-1.0), v(2.5)])", "sorted(i4[4], reverse=True)"))
+_FEW = 6  # numbers that are sorted where they stand
+
+
+@numpy_rule(
+    "builtins.sorted",
+    samples=(
+        "sorted([v(3.5), v(-1.0), v(2.5)])", "sorted((v(7), v(2)))", "sorted([v(7), v(2), v(2), v(9)], reverse=True)",
+        "sorted(i4[4], reverse=True)",
+    ),
+)  # fmt: skip
 def lower_sorted(build: Builder, iterable: Operand, /, *, reverse: Given = None) -> Operand:
     """Numbers of one type. Python's order of NaNs depends on where they stand: then Python sorts."""
-    numbers, type_ = _numbers(build, iterable)
     backwards = reverse is not None and static_bool(build, reverse, "reverse")
+    if isinstance(iterable, Tuple) and len(iterable.items) <= _FEW and _is_of_one_type(iterable):
+        return _exchanged(build, [x for x in iterable.items if isinstance(x, Scalar)], backwards=backwards)
+    numbers, type_ = _numbers(build, iterable)
     if numbers.dtype.kind == "f":
         found = lower_any(build, apply_ufunc(build, "not_equal", (numbers, numbers)))
         assert isinstance(found, Scalar)
@@ -61,6 +73,27 @@ def lower_sorted(build: Builder, iterable: Operand, /, *, reverse: Given = None)
     result = call_numpy(build, "numpy.sort", (numbers,), {"kind": Static("stable")})
     assert isinstance(result, Array)
     return Growing(copy_array(build, _flipped(build, result)) if backwards else result, numbers.shape[0], type_)
+
+
+def _is_of_one_type(numbers: Tuple) -> bool:
+    first, *_ = (*numbers.items, None)
+    return isinstance(first, Scalar) and all(isinstance(x, Scalar) and x.type == first.type for x in numbers.items)
+
+
+def _exchanged(build: Builder, items: list[Scalar], *, backwards: bool) -> Tuple:
+    """A few numbers: neighbours change places where they must, so equal ones stay in their order."""
+    type_ = items[0].type
+    values = [build.let(item.expr, "x") for item in items]
+    if type_.dtype.kind == "f":
+        for value in values:
+            build.guard(build.let(op("equal", (value, value), NP_BOOL), "is"), "a NaN among what is sorted")
+    for end in range(len(values) - 1, 0, -1):
+        for place in range(end):
+            left, right = values[place : place + 2]
+            wrong = build.let(op("less", (left, right) if backwards else (right, left), NP_BOOL), "wrong")
+            values[place] = build.let(op("select", (wrong, right, left), type_), "x")
+            values[place + 1] = build.let(op("select", (wrong, left, right), type_), "x")
+    return Tuple(tuple(Scalar(value) for value in values), is_list=True)
 
 
 def _flipped(build: Builder, array: Array) -> Array:
