@@ -21,12 +21,12 @@ DEVICES = ("cpu",)
 # The passes that can be left out, one by one; here too so that a wrong name is told without loading the compiler.
 PASSES = (
     "name-arrays", "simplify", "common-results", "structure-continues", "bounded-counts", "unify-carries",
-    "hoist-guards", "gather-guards", "guards-ahead", "inner-products", "inline-producers", "loop-reductions",
-    "recurrences-outward", "sums-forward", "loop-to-map", "collapse-maps", "sums-outward", "pack-lines",
-    "split-maps", "add-products", "contractions", "read-pieces", "fuse-maps", "sweep-matrices", "join-collections",
-    "dense-refs", "split-loops", "stride-1", "loops-inward", "in-place", "private-arrays", "private-bins",
-    "hoist-allocations", "stack-arrays", "carried-in-place", "report-wishes", "fuse-rows", "flatten-maps",
-    "strip-loops", "jam-lines", "fuse-reductions", "schedule-maps",
+    "hoist-guards", "gather-guards", "guards-ahead", "inner-products", "inline-producers", "distribute-loops",
+    "loop-reductions", "recurrences-outward", "sums-forward", "loop-to-map", "collapse-maps", "sums-outward",
+    "pack-lines", "split-maps", "add-products", "contractions", "read-pieces", "fuse-maps", "sweep-matrices",
+    "join-collections", "dense-refs", "split-loops", "stride-1", "loops-inward", "in-place", "private-arrays",
+    "private-bins", "hoist-allocations", "stack-arrays", "carried-in-place", "report-wishes", "fuse-rows",
+    "flatten-maps", "strip-loops", "jam-lines", "fuse-reductions", "schedule-maps",
 )  # fmt: skip
 
 

@@ -12,6 +12,7 @@ from weft.passes.collapse_maps import CollapseMaps
 from weft.passes.common_results import CommonResults
 from weft.passes.contractions import Contractions
 from weft.passes.dense_refs import DenseRefs
+from weft.passes.distribute_loops import DistributeLoops
 from weft.passes.expand_elementwise import ExpandElementwise
 from weft.passes.flatten_maps import FlattenMaps
 from weft.passes.fuse_maps import FuseMaps
@@ -70,6 +71,7 @@ def _cpu_passes() -> tuple[Pass, ...]:
         ExpandElementwise(),
         InlineProducers(),  # before loops are judged: memory allocated in an iteration is in their way
         StackArrays(most_bytes=16),  # the result of a sum in an iteration is no obstacle
+        DistributeLoops(),  # what is in the way of sums and maps
         LoopReductions(),
         GuardsAhead(),  # of what was carried in a loop that is none any more
         RecurrencesOutward(),  # the sums of its elements are sums by now, and its columns become maps
