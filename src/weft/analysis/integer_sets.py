@@ -1,4 +1,4 @@
-"""Integer sets: the only place that knows islpy.
+"""Integer sets.
 
 in:   a `System`: polynomials that are >= 0 or == 0, over variables of which some vary and the rest are parameters
 out:  whether it has a solution ("maybe" counts as yes); whether one set of points lies in another
@@ -12,17 +12,15 @@ same whatever the values in it are called. A question that takes too many operat
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import field
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from weft.analysis.facts import Constraint
+from weft.analysis.isl import Isl, open_isl
 from weft.analysis.ranges import INT64_MAX, INT64_MIN, value_bounds
 from weft.ir.exprs import Index, Monomial, Value
 from weft.support.records import record
-
-if TYPE_CHECKING:
-    import islpy
 
 # Enough for every nest seen so far a hundred times over; a question that needs more costs more than it can save.
 OPERATIONS = 200_000
@@ -85,7 +83,7 @@ class Solver:
         self.work = Work()
         self._operations = operations
         self._answers: dict[str, bool] = {}
-        self._context: islpy.Context | None = None
+        self._isl: Isl | None = None
 
     def may_hold(self, system: System, facts: Iterable[Constraint] = ()) -> bool:
         """Whether the system may have a solution under the facts. False is a proof that it has none."""
@@ -94,7 +92,7 @@ class Solver:
         conditions += text.relevant(list(facts))
         names = ", ".join(text.unknowns)
         question = f"[{', '.join(text.parameters)}] -> {{ [{names}] : {' and '.join(conditions) or 'true'} }}"
-        return self._ask(question, lambda isl, context: not isl.Set.read_from_str(context, question).is_empty())
+        return not self._ask(question, lambda isl: isl.is_empty(question))
 
     def contains(self, outer: Points, inner: Points, facts: Iterable[Constraint] = ()) -> bool:
         """Whether every point of one set is provably a point of the other. What is not exact outside is no proof."""
@@ -106,44 +104,26 @@ class Solver:
         head = f"[{', '.join(text.parameters)}] -> "
         inside = f"{head}{part.text(known)}"
         around = f"{head}{whole.text(known)}"
-        return self._ask(
-            f"{inside} in {around}",
-            lambda isl, context: isl.Set.read_from_str(context, inside).is_subset(
-                isl.Set.read_from_str(context, around)
-            ),
-            otherwise=False,
-        )
+        return self._ask(f"{inside} in {around}", lambda isl: isl.is_subset(inside, around))
 
-    def _ask(self, question: str, answer: _Answer, *, otherwise: bool = True) -> bool:
+    def _ask(self, question: str, answer: Callable[[Isl], bool | None]) -> bool:
+        """Whether it is so; a question that was given up is not."""
         known = self._answers.get(question)
         if known is not None:
             self.work.repeated += 1
             return known
-        import islpy
-
-        if self._context is None:
-            self._context = islpy.Context()
+        if self._isl is None:
+            self._isl = open_isl(self._operations)
         self.work.sets += 1
-        self._context.reset_operations()
-        self._context.set_max_operations(self._operations)
-        try:
-            result = bool(answer(islpy, self._context))
-        except islpy.Error:
+        found = answer(self._isl)
+        if found is None:
             self.work.given_up += 1
-            result = otherwise
-        self._answers[question] = result
-        return result
+        self._answers[question] = bool(found)
+        return bool(found)
 
     def timed(self) -> _Timer:
         """Adds the time inside to `work.seconds`."""
         return _Timer(self.work)
-
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from types import ModuleType
-
-    _Answer: TypeAlias = Callable[[ModuleType, islpy.Context], object]
 
 
 class _Timer:
