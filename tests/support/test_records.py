@@ -119,6 +119,21 @@ def test_copied_pickled_replaced_matched_and_watched() -> None:
     assert [f.name for f in dataclasses.fields(Room)] == ["name", "items", "double"]
 
 
+def test_a_first_use_that_fails_leaves_the_class_usable() -> None:
+    @record
+    class Fresh:
+        a: int
+
+    class Below(Fresh):
+        pass
+
+    with pytest.raises(TypeError, match="unexpected keyword argument 'b'"):
+        Below(b=1)  # pyright: ignore[reportCallIssue]
+    assert (Below(1).a, Fresh(a=2).a) == (1, 2)
+    assert type(Below(1)) is Below
+    assert Fresh.__annotations__ == {"a": "int"}
+
+
 def test_nothing_can_be_added() -> None:
     room: Any = Room("a")
     with pytest.raises(AttributeError):

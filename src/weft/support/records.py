@@ -4,8 +4,9 @@
     @record(frozen=False)         @dataclass(slots=True)
 
 Loading the compiler defines some 290 of them before the first program is compiled. The standard decorator compiles six
-methods of a frozen class from text, each on its own; here `__init__` alone is compiled and the other methods are
-shared. `dataclasses.field`, `replace` and `fields` work as with any dataclass.
+methods of a frozen class from text, each on its own; here `__init__` alone is compiled, when the class is first used,
+and the other methods are shared. `dataclasses.field`, `replace` and `fields` work as with any dataclass, except that a
+field does not know its type.
 """
 
 from __future__ import annotations
@@ -36,7 +37,10 @@ def record(
         standard: Any = dataclasses.dataclass(
             init=False, repr=False, eq=False, slots=True, kw_only=kw_only, weakref_slot=weakref_slot
         )
+        annotations: dict[str, Any] = vars(plain).get("__annotations__", {})
+        plain.__annotations__ = {name: _without_text(annotation) for name, annotation in annotations.items()}
         made: type[Any] = standard(plain)
+        made.__annotations__ = annotations
         for name, method in _methods(made, frozen=frozen, eq=eq).items():
             if name not in own:
                 setattr(made, name, method)
@@ -45,8 +49,13 @@ def record(
     return define if cls is None else define(cls)
 
 
+def _without_text(annotation: object) -> object:
+    """Anything but a text, in which the standard decorator would search for `ClassVar` and `InitVar`."""
+    return annotation if isinstance(annotation, str) and annotation.startswith("ClassVar") else object
+
+
 def _methods(cls: type[Any], *, frozen: bool, eq: bool) -> dict[str, object]:
-    methods: dict[str, object] = {"__init__": _init(cls, frozen=frozen), "__repr__": _repr}
+    methods: dict[str, object] = {"__init__": _first_init(cls, frozen=frozen), "__repr__": _repr}
     if eq:
         methods |= _comparing(cls)
         if not frozen:
@@ -61,7 +70,18 @@ def _methods(cls: type[Any], *, frozen: bool, eq: bool) -> dict[str, object]:
     return methods
 
 
-def _init(cls: type[Any], *, frozen: bool) -> object:
+def _first_init(cls: type[Any], *, frozen: bool) -> object:
+    """An `__init__` that puts the real one in its place: most programs use half of the classes."""
+
+    def __init__(self: object, *args: object, **named: object) -> None:  # noqa: N807
+        if cls.__init__ is __init__:
+            cls.__init__ = _init(cls, frozen=frozen)
+        cls.__init__(self, *args, **named)
+
+    return __init__
+
+
+def _init(cls: type[Any], *, frozen: bool) -> Any:
     names: dict[str, object] = {"put": object.__setattr__, "given": _GIVEN_BY_FACTORY}
     plain: list[str] = []
     named: list[str] = []
