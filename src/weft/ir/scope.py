@@ -48,15 +48,16 @@ class Scope:
         self.arrays: set[str] = set()
         self.sites: set[int] = set()
         self.written: set[str] = set()
+        self._checked: set[Expr] = set()  # found to be right where we are
         self._values_ever: set[int] = set()
         self._sites_ever: set[int] = set()
 
     @contextmanager
     def inner(self) -> Generator[None]:
         """A region: what is defined in it ends with it."""
-        saved = dict(self.values), set(self.arrays), set(self.sites)
+        saved = dict(self.values), set(self.arrays), set(self.sites), set(self._checked)
         yield
-        self.values, self.arrays, self.sites = saved
+        self.values, self.arrays, self.sites, self._checked = saved
 
     def fail(self, message: str) -> NoReturn:
         """Raise, showing the node (of a construct with a body, its first line)."""
@@ -112,22 +113,22 @@ class Scope:
 
     def use(self, expr: Expr) -> None:
         """Values are visible, operations well typed."""
-        seen: set[int] = set()
         stack: list[Expr] = [expr]
         while stack:
             top = stack.pop()
-            if id(top) in seen:
-                continue
-            seen.add(id(top))
             if isinstance(top, Value):
                 self._use_value(top)
-            fault = fault_in(top)
-            if fault is not None:
-                self.fail(f"{fault} in {print_expr(top)}")
-            stack += operands(top)
+            elif top not in self._checked:
+                self._checked.add(top)
+                fault = fault_in(top)
+                if fault is not None:
+                    self.fail(f"{fault} in {print_expr(top)}")
+                stack += operands(top)
 
     def _use_value(self, value: Value) -> None:
         found = self.values.get(value.id)
+        if found is value:
+            return
         if found is None:
             late = "outside the region that defines it" if value.id in self._values_ever else "before it is defined"
             self.fail(f"{value.text} is used {late}")
