@@ -91,7 +91,9 @@ class Solver:
         conditions = text.system(system)
         conditions += text.relevant(list(facts))
         names = ", ".join(text.unknowns)
-        question = f"[{', '.join(text.parameters)}] -> {{ [{names}] : {' and '.join(conditions) or 'true'} }}"
+        question = (
+            f"[{', '.join(text.parameters)}] -> {{ [{names}] : {' and '.join(dict.fromkeys(conditions)) or 'true'} }}"
+        )
         return not self._ask(question, lambda isl: isl.is_empty(question))
 
     def contains(self, outer: Points, inner: Points, facts: Iterable[Constraint] = ()) -> bool:
@@ -157,7 +159,7 @@ class _PointsText:
     def text(self, known: list[str]) -> str:
         names = [f"x{number}" for number in range(len(self.coordinates))]
         equations = [f"{name} = {text}" for name, text in zip(names, self.coordinates, strict=True)]
-        inner = " and ".join([*equations, *self.conditions, *known]) or "true"
+        inner = " and ".join(dict.fromkeys([*equations, *self.conditions, *known])) or "true"
         quantified = f"exists {', '.join(self.unknowns)} : {inner}" if self.unknowns else inner
         return f"{{ [{', '.join(names)}] : {quantified} }}"
 
