@@ -9,6 +9,7 @@ out:  `Constraint`s it implies; its `Clause`s, all of which must hold; what foll
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from typing import TypeAlias
 
 from weft.analysis.ranges import is_nonnegative, value_bounds
@@ -17,6 +18,7 @@ from weft.ir.exprs import Const, Expr, Index, Op, Value, const, const_index, ind
 from weft.support.records import record
 
 _MOST_CLAUSES = 16
+_KEPT = 8192  # answers, which every pass asks for again
 OVERFLOWS = ("add_overflows", "subtract_overflows", "multiply_overflows")
 FALSE = const(False, NP_BOOL)
 
@@ -142,6 +144,7 @@ def clause_implies(first: Clause, second: Clause) -> bool:
     return all(any(implies(a, b) for b in second) for a in first)
 
 
+@lru_cache(_KEPT)
 def is_refuted(atom: Atom, fact: Constraint | None = None) -> bool:
     """Whether an alternative cannot hold, by bounds and at most one fact."""
     if not isinstance(atom, Constraint) or (fact is not None and _is_apart(atom, fact)):

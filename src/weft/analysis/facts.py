@@ -51,9 +51,22 @@ class Facts:
     apart: frozenset[frozenset[str]] = frozenset()
     alternatives: tuple[tuple[Constraint, ...], ...] = ()
     bound: frozenset[str] = frozenset()  # the refs that loops around carry
+    # What was concluded from here, by the node: every pass walks the same ones again.
+    _behind: dict[int, tuple[Node, Facts]] = field(init=False, compare=False, repr=False)
+    _within: dict[int, tuple[Node, tuple[Facts, ...]]] = field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_behind", {})
+        object.__setattr__(self, "_within", {})
 
     def after(self, node: Node) -> Facts:
         """What holds once a node is done."""
+        known = self._behind.get(id(node))
+        if known is None:
+            known = self._behind[id(node)] = (node, self._after(node))
+        return known[1]
+
+    def _after(self, node: Node) -> Facts:
         match node:
             case Guard(condition=condition):
                 return self.given(condition)
@@ -116,6 +129,14 @@ class Facts:
 
     def inside(self, node: Node, memory: Memory) -> tuple[Facts, ...]:
         """What holds in each region of a node."""
+        if isinstance(node, Loop | While) and len(_carried_refs(node)) > 1:  # a question of memory, which may change
+            return self._inside(node, memory)
+        known = self._within.get(id(node))
+        if known is None:
+            known = self._within[id(node)] = (node, self._inside(node, memory))
+        return known[1]
+
+    def _inside(self, node: Node, memory: Memory) -> tuple[Facts, ...]:
         match node:
             case Map(params=params, ranges=ranges):
                 facts = self
@@ -133,7 +154,9 @@ class Facts:
 
     def _carrying(self, node: Loop | While, memory: Memory) -> Facts:
         """With the refs that a loop binds at its head, in every iteration anew."""
-        refs = [carry.target for carry in node.carries if isinstance(carry.target, str)]
+        refs = _carried_refs(node)
+        if not refs:
+            return self
         return replace(self, apart=self.apart | _refs_apart(node, memory, self.apart), bound=self.bound.union(refs))
 
     def in_range(self, value: Value, start: Index, stop: Index, step: Index) -> Facts:
@@ -178,14 +201,17 @@ def _always_leaves(region: Region) -> bool:
 # ---- refs -----------------------------------------------------------------------------------------------------------
 
 
+def _carried_refs(node: Loop | While) -> list[str]:
+    return [carry.target for carry in node.carries if isinstance(carry.target, str)]
+
+
 def _refs_apart(node: Loop | While, memory: Memory, known: frozenset[frozenset[str]]) -> frozenset[frozenset[str]]:
     """Pairs of carried refs that start apart and are only ever exchanged: `a, b = b, a`.
 
     Every way back to the head binds the refs to a permutation of themselves, whole; so what was apart stays apart.
     """
-    refs = [carry for carry in node.carries if isinstance(carry.target, str)]
-    names = [carry.target for carry in refs if isinstance(carry.target, str)]
-    inits = [carry.init for carry in refs if isinstance(carry.init, View)]
+    names = _carried_refs(node)
+    inits = [carry.init for carry in node.carries if isinstance(carry.target, str) and isinstance(carry.init, View)]
     if len(names) < 2 or len(inits) != len(names) or not _only_permutes(node, names, memory):
         return frozenset()
     for left, right in combinations(inits, 2):

@@ -9,10 +9,13 @@ outwards, until only numbers are left: for `i < n`, `j <= i - 1` it shows `n - j
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from weft.ir.exprs import Index, Value
 
 INT64_MIN, INT64_MAX = -(1 << 63), (1 << 63) - 1
 _MAX_STEPS = 16
+_KEPT = 8192  # answers about polynomials, which are one object each: every pass asks the same ones again
 
 
 def value_bounds(value: Value) -> tuple[int, int]:
@@ -27,6 +30,7 @@ def value_bounds(value: Value) -> tuple[int, int]:
     return low, high
 
 
+@lru_cache(_KEPT)
 def index_bounds(index: Index) -> tuple[int, int]:
     """Inclusive bounds by interval arithmetic; exact integers, so they may lie outside int64."""
     low = high = 0
@@ -46,6 +50,7 @@ def fits_int64(index: Index) -> bool:
     return low >= INT64_MIN and high <= INT64_MAX
 
 
+@lru_cache(_KEPT)
 def is_nonnegative(index: Index) -> bool:
     """Whether the polynomial is provably >= 0."""
     current = index

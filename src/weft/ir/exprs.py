@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import field
+from functools import lru_cache
 from typing import TypeAlias, Union
 from weakref import WeakValueDictionary
 
@@ -185,6 +186,7 @@ def polynomial_of(terms: Iterable[tuple[Monomial, int]]) -> Index:
     return _make_index(dict(terms))
 
 
+@lru_cache(256)
 def const_index(value: int) -> Index:
     """A constant polynomial."""
     return _make_index({(): value})

@@ -38,12 +38,14 @@ class Record:
 class Session:
     """One compile: the answers of the legality core, and what the passes have to say.
 
-    `kinds` are the classes of dependences the core knows; tests take one away to see that it is missed.
+    `kinds` are the classes of dependences the core knows; tests take one away to see that it is missed. `facts` hold at
+    the head of the program, and remember what follows from them.
     """
 
     solver: Solver = field(default_factory=Solver)
     records: list[Record] = field(default_factory=list[Record])
     kinds: frozenset[Kind] = ALL_KINDS
+    facts: Facts = field(default_factory=Facts)
 
 
 class Pass(Protocol):
@@ -100,7 +102,7 @@ RegionRule = Callable[[Region, Facts], Region]
 def rewrite_regions(bench: Bench, rule: RegionRule) -> Program:
     """Apply a rule to every region, innermost first, with the facts that hold at its head."""
     program = bench.program
-    body = _rewrite_region(program.body, Facts(), bench, rule)
+    body = _rewrite_region(program.body, bench.session.facts, bench, rule)
     if body is program.body and bench.containers == program.containers:
         return program
     return replace(program, body=body, containers=dict(bench.containers))

@@ -68,7 +68,7 @@ class GuardsAhead:
         if not has_loops(program) or not any(isinstance(node, Guard) for node in all_nodes(program.body)):
             return program
         bench = Bench(self.name, program, session)
-        body = _Walk(bench).region(program.body, Facts(), None)
+        body = _Walk(bench).region(program.body, session.facts, None)
         if body is program.body:
             return program
         return DropDeadCode(loop_sites=True).run(

@@ -51,7 +51,7 @@ class HoistAllocs:
     def run(self, program: Program, session: Session) -> Program:
         """The program with fewer allocations."""
         walk = _Walk(Bench(self.name, program, session))
-        body = walk.region(program.body, Facts(), None)
+        body = walk.region(program.body, session.facts, None)
         if body is program.body:
             return program
         containers = {name: container for name, container in program.containers.items() if name not in walk.shared}

@@ -74,7 +74,7 @@ class HoistGuards:
     def run(self, program: Program, session: Session) -> Program:
         """The program with fewer guards in its loops."""
         walk = _Walk(Bench(self.name, program, session))
-        body = walk.region(program.body, Facts(), None)
+        body = walk.region(program.body, session.facts, None)
         if body is program.body:
             return program
         program = replace(program, body=body)

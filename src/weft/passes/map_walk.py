@@ -42,7 +42,7 @@ class MapWalk:
         self.writes = writes_of(bench.program, bench.legality.memory)
         self.around: list[Around] = []
         self.loops: list[tuple[Loop | While, Facts]] = []
-        self.facts = Facts()
+        self.facts = bench.session.facts
 
     def program(self) -> Program:
         """The program with the rule applied."""

@@ -82,7 +82,7 @@ class PrivateArrays:
         """The program with fewer loops that allocate."""
         bench = Bench(self.name, program, session)
         walk = _Walk(bench)
-        body = walk.region(program.body, Facts(), None)
+        body = walk.region(program.body, session.facts, None)
         return program if body is program.body else replace(program, body=body, containers=dict(bench.containers))
 
 

@@ -65,7 +65,7 @@ class PrivateBins:
     def run(self, program: Program, session: Session) -> Program:
         """The program with fewer loops in order."""
         bench = Bench(self.name, program, session)
-        body = _Walk(bench).region(program.body, Facts(), None)
+        body = _Walk(bench).region(program.body, session.facts, None)
         return program if body is program.body else replace(program, body=body, containers=dict(bench.containers))
 
 

@@ -119,8 +119,8 @@ class _Walk:
         self.here = _Here({}, certain=Substitution({}), before=bench.program.containers, after=bench.containers)
 
     def program(self) -> Program:
-        program, containers = self.bench.program, self.bench.containers
-        body = self.region(program.body, Facts(), Facts())
+        program, containers, facts = self.bench.program, self.bench.containers, self.bench.session.facts
+        body = self.region(program.body, facts, facts)
         for name, container in containers.items():
             shape = tuple(self.here.certain.index(extent) for extent in container.shape)
             if shape != container.shape:
