@@ -38,26 +38,41 @@ def module_of(name: str) -> CModule:
 
 def test_short_files_stay_whole() -> None:
     texts = bodies(10, 20)
-    assert cut(texts, alone=False).texts == tuple(texts)
-    assert cut(texts, alone=False).count == 1
+    assert cut(texts, "", alone=False).texts == tuple(texts)
+    assert cut(texts, "", alone=False).count == 1
     assert in_piece(0, "int f(void);\n", 1) == "int f(void);\n"
 
 
 def test_a_file_that_must_stay_whole_does() -> None:
     texts = bodies(90_000, 90_000)
-    assert cut(texts, alone=True) == pieces.Pieces(tuple(texts), 1)
+    assert cut(texts, "x" * 90_000, alone=True) == pieces.Pieces(tuple(texts), 1)
 
 
 def test_bodies_are_shared_out_by_length() -> None:
-    found = cut(bodies(30_000, 9_000, 8_000, 7_000), alone=False)
+    found = cut(bodies(45_000, 9_000, 8_000, 7_000), "", alone=False)
     assert found.count == 3
     places = [piece_of(text) for text in found.texts]
     assert places[0] not in places[1:]
     assert len(set(places)) == 3
 
 
+def test_vectorized_loops_weigh_more_than_their_length() -> None:
+    plain, vectorized = bodies(25_000, 2_000), bodies(25_000, 2_000)
+    vectorized[1] = vectorized[1].replace("{\n    x", "{\n" + "#pragma omp simd\n" * 20 + "x")
+    assert cut(plain, "", alone=False).count == 1
+    found = cut([*vectorized, *bodies(500)], "", alone=False)
+    assert [piece_of(text) for text in found.texts] == [1, 0, 1]
+
+
+def test_the_kernel_weighs_in_its_piece() -> None:
+    found = cut(bodies(20_000, 5_000), "x" * 20_000, alone=False)
+    assert found.count == 3
+    assert 0 not in [piece_of(text) for text in found.texts]
+    assert cut([], "x" * 200_000, alone=False).count == 1
+
+
 def test_a_declaration_and_the_struct_are_in_every_piece() -> None:
-    text = cut(bodies(30_000, 30_000), alone=False).texts[1]
+    text = cut(bodies(30_000, 30_000), "", alone=False).texts[1]
     everywhere = text[: text.index("#if")]
     assert everywhere.startswith("struct e_1 {")
     assert everywhere.endswith("WEFT_OPAQUE WEFT_HIDDEN void f_1(void *raw);\n")

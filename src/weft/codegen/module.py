@@ -79,7 +79,8 @@ def emit_module(programs: Sequence[Program], *, symbols: Sequence[str] | None = 
     support = SupportFunctions(strict=options.strict, apart=options.apart)
     written = [_emit_program(program, symbol, support) for program, symbol in zip(programs, symbols, strict=True)]
     # The kernel sets the variables of `support.loops` for its own file.
-    pieces = cut([text for each in written for text in each.bodies], alone=not options.apart or bool(support.loops))
+    bodies, kernels = [text for each in written for text in each.bodies], "".join(each.kernel for each in written)
+    pieces = cut(bodies, kernels, alone=not options.apart or bool(support.loops))
     texts = [*pieces.texts, *(in_piece(0, each.kernel, pieces.count) for each in written)]
     parts = [options.header.rstrip("\n") + "\n"]
     if any("WEFT_AT(" in text for text in texts):

@@ -19,8 +19,11 @@ from typing import Final
 
 from weft.support.records import record
 
-# What is worth a process of its own: a compiler takes a tenth of a second for as many characters.
-_PIECE_CHARACTERS: Final = 24_000
+# What takes a compiler as long as so many characters of a plain loop, of which it reads 200 in a millisecond: a loop
+# that it vectorizes, a character of the kernel, which is one function, and what is worth a process of its own.
+_VECTORIZED_CHARACTERS: Final = 1_200
+_KERNEL_CHARACTERS: Final = 2
+_PIECE_CHARACTERS: Final = 30_000
 _MOST_PIECES: Final = 4
 
 
@@ -32,16 +35,22 @@ class Pieces:
     count: int
 
 
-def cut(bodies: Sequence[str], *, alone: bool) -> Pieces:
-    """Share out bodies, the longest first, each to the piece that is shortest. `alone`: all in one."""
-    count = 1 if alone else min(_MOST_PIECES, sum(map(len, bodies)) // _PIECE_CHARACTERS + 1)
+def cut(bodies: Sequence[str], kernels: str, *, alone: bool) -> Pieces:
+    """Share out bodies, the longest first, each to the shortest piece; kernels are in piece 0. `alone`: all in one."""
+    costs = [_cost(body) for body in bodies]
+    kernel_cost = _KERNEL_CHARACTERS * _cost(kernels)
+    count = 1 if alone or not bodies else min(_MOST_PIECES, (sum(costs) + kernel_cost) // _PIECE_CHARACTERS + 1)
     if count == 1:
         return Pieces(tuple(bodies), 1)
-    lengths, numbers = [0] * count, dict[int, int]()
-    for place in sorted(range(len(bodies)), key=lambda place: -len(bodies[place])):
+    lengths, numbers = [kernel_cost] + [0] * (count - 1), dict[int, int]()
+    for place in sorted(range(len(bodies)), key=lambda place: -costs[place]):
         number = numbers[place] = lengths.index(min(lengths))
-        lengths[number] += len(bodies[place])
+        lengths[number] += costs[place]
     return Pieces(tuple(_apart(body, numbers[place]) for place, body in enumerate(bodies)), count)
+
+
+def _cost(text: str) -> int:
+    return len(text) + _VECTORIZED_CHARACTERS * text.count("#pragma omp simd")
 
 
 def in_piece(number: int, text: str, count: int) -> str:
