@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from weft.driver import kernels
 from weft.driver.annotations import check_annotations
+from weft.driver.collector import collector_paused
 from weft.driver.family import CutFunction, Family
 from weft.driver.fingerprints import cache_key, code_fingerprint, identity_key, type_key
 from weft.driver.host import Host
@@ -35,6 +36,8 @@ from weft.support.errors import CompileError, FallbackWarning, InternalError, Pe
 from weft.support.spans import Span
 
 if TYPE_CHECKING:
+    from weft.driver.compiler import Generated
+    from weft.driver.dump import Dump
     from weft.driver.patchwork import Patchwork
 
 _OFTEN = 2
@@ -298,24 +301,14 @@ class Engine:
     def _compile(
         self, cache: Cache, name: str, toolchain: Toolchain, params: tuple[Any, ...], general: bool
     ) -> kernels.Kernel:
-        from weft.driver.compiler import compile_module, generate
-        from weft.driver.dump import Dump
-
-        directory = dump_directory()
-        dump = Dump(directory, self.function.__name__, self.stats.variants) if directory else None
         started = time.perf_counter()
-        try:
-            made = generate(
-                self.function, params, dump,
-                any_strides=general, strict=self.options.strict, lenient=self.options.fallback == "warn",
-                without=self.options.without,
-            )  # fmt: skip
-        except (CompileError, WeftError, GoesToPython):
-            raise
-        except Exception as problem:  # our fault, whatever it is: Python still gives the user's answer
-            raise InternalError(
-                f"{type(problem).__name__}: {problem}", save_reproducer(self.function, params)
-            ) from problem
+        with collector_paused():
+            from weft.driver.compiler import compile_module
+            from weft.driver.dump import Dump
+
+            directory = dump_directory()
+            dump = Dump(directory, self.function.__name__, self.stats.variants) if directory else None
+            made = self._generate(params, dump, general)
         generated = time.perf_counter()
         self.stats.count_legality(made.session.solver.work)
         work = cache.scratch(name)
@@ -341,6 +334,23 @@ class Engine:
             kernels.free_key(cache, name), library, made.source, stored, kernels.manifest_of(made.info, made.objects)
         )
         return kernels.Kernel(made.info, load_kernel(entry.library, made.info.symbol), constants, values, made.source)
+
+    def _generate(self, params: tuple[Any, ...], dump: Dump | None, general: bool) -> Generated:
+        """The C text."""
+        from weft.driver.compiler import generate
+
+        try:
+            return generate(
+                self.function, params, dump,
+                any_strides=general, strict=self.options.strict, lenient=self.options.fallback == "warn",
+                without=self.options.without,
+            )  # fmt: skip
+        except (CompileError, WeftError, GoesToPython):
+            raise
+        except Exception as problem:  # our fault, whatever it is: Python still gives the user's answer
+            raise InternalError(
+                f"{type(problem).__name__}: {problem}", save_reproducer(self.function, params)
+            ) from problem
 
     def _as_compile_error(self, problem: WeftError | OSError) -> CompileError:
         if isinstance(problem, InternalError) and self.options.fallback == "error":
