@@ -39,6 +39,7 @@ def record(
         )
         annotations: dict[str, Any] = vars(plain).get("__annotations__", {})
         plain.__annotations__ = {name: _without_text(annotation) for name, annotation in annotations.items()}
+        plain.__doc__ = plain.__doc__ or plain.__name__  # else the signature would be asked for, and written down
         made: type[Any] = standard(plain)
         made.__annotations__ = annotations
         for name, method in _methods(made, frozen=frozen, eq=eq).items():
