@@ -7,6 +7,7 @@ looked at (functions it inlined) is listed in the entry's manifest and compared 
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Sequence
 from enum import Enum
 from functools import lru_cache
@@ -122,14 +123,17 @@ def same_array(left: Any, right: Any) -> bool:
 def package_fingerprint() -> str:
     """Weft's own files, by size and time: an edit of the compiler must not find kernels of the one before."""
     root = Path(__file__).resolve().parents[1]
-    files = sorted(root.glob("*/*.py")) + sorted(root.glob("runtime/native/*.h"))
-    described = [(str(file.relative_to(root)), *_size_and_time(file)) for file in files]
+    with os.scandir(root) as entries:
+        folders = sorted(entry.path for entry in entries if entry.is_dir())
+    described = [_files_in(folder, ".py") for folder in folders] + [_files_in(str(root / "runtime" / "native"), ".h")]
     return hashlib.sha256(repr(described).encode()).hexdigest()
 
 
-def _size_and_time(file: Path) -> tuple[int, int]:
-    status = file.stat()
-    return status.st_size, status.st_mtime_ns
+def _files_in(folder: str, suffix: str) -> list[tuple[str, int, int]]:
+    """Name, size and time of each."""
+    with os.scandir(folder) as entries:
+        found = [(entry.name, entry.stat()) for entry in entries if entry.name.endswith(suffix)]
+    return sorted((name, status.st_size, status.st_mtime_ns) for name, status in found)
 
 
 def cache_key(code: str, types: Any, options: Options, toolchain: str, general: bool) -> str:
