@@ -14,6 +14,7 @@ import weft
 from tests.conftest import Golden
 from tests.passes.graphs import SITE, assert_same_outcomes, graph, words
 from tests.passes.loops import body_text
+from weft.driver import compiler
 from weft.passes import private_bins
 from weft.passes.private_bins import PrivateBins
 
@@ -229,3 +230,17 @@ def test_many_turns_run_in_parts_by_themselves() -> None:
     assert "bins" in program.inspect_graph("private-bins")
     alone = weft.program(in_a_loop, fallback="error", threads=1)
     np.testing.assert_array_equal(program(h.copy(), at, w), alone(h.copy(), at, w))
+
+
+def test_a_second_compile_finds_the_same() -> None:
+    """Expressions of the first one are still known, with values that are equal and not the same objects."""
+    texts = [compiler.generate(counted_up, (np.arange(9) % 4, np.ones(9))).source for _ in range(2)]
+    assert "bins" in texts[0]
+    assert texts[0] == texts[1]
+
+
+def counted_up(idx, w):
+    h = np.zeros(4)
+    for i in range(len(idx)):
+        h[idx[i]] += w[i]
+    return h

@@ -125,7 +125,7 @@ def _load_library() -> Any:
     file = next((path for path in files if path.exists()), None)
     if file is None:
         raise FileNotFoundError("islpy has no extension module")
-    library = ctypes.CDLL(str(file))
+    library = ctypes.PyDLL(str(file))  # the GIL is kept: a context is for one thread at a time
     for name, (result, arguments) in _SIGNATURES.items():
         function = getattr(library, name)
         function.restype, function.argtypes = result, arguments

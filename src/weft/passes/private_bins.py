@@ -108,7 +108,7 @@ def _sum(target: Memlet, old: Value, expr: Expr, lets: Sequence[Let]) -> Sum | N
         warn, expr = named[expr].warn, named[expr].expr
     if not isinstance(expr, Op) or expr.name != "add" or expr.type != old.type or old not in expr.args:
         return None
-    other = expr.args[1] if expr.args[0] is old else expr.args[0]
+    other = expr.args[1] if expr.args[0] == old else expr.args[0]
     used = [values_in(let.expr) for let in lets if let.value not in chain]
     if old in values_in(other) or any(old in values or not chain.isdisjoint(values) for values in used):
         return None
