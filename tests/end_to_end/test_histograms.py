@@ -91,9 +91,92 @@ def test_what_is_unusual_is_pythons(a: Any, bins: int) -> None:
         assert_same(*outcomes)
 
 
+def ranged(a, n, low, high):
+    return np.histogram(a, n, (low, high))
+
+
+def dense(a, n, low, high, w):
+    return *np.histogram(a, n, range=[low, high], density=True), *np.histogram(a, n, (low, high), weights=w)
+
+
+def image(a):
+    return np.histogram(a.ravel(), 256, [0, 256])
+
+
+def typed_data(dtype: str, size: int) -> Any:
+    a = (rng().standard_normal(size) * (1 if dtype[0] == "f" else 60)).astype(dtype)
+    if dtype[0] == "f" and size > 3:
+        a[:40] = np.float32(0.1)
+        a[:4] = [np.nan, np.inf, -np.inf, 0.3]
+    return a
+
+
+@pytest.mark.parametrize(
+    ("dtype", "ends"),
+    [
+        ("f4", (0.1, 0.3)), ("f4", (0, 256)), ("f8", (0, 3)), ("f8", (np.float32(-1), 1.5)), ("u1", (0, 256)),
+        ("i2", (-0.5, 30)), ("i8", (np.int8(-100), np.int8(100))),
+    ],
+)  # fmt: skip
+def test_a_range_is_numpys(dtype: str, ends: tuple[Any, Any]) -> None:
+    program: Any = weft.program(ranged, fallback="error")
+    for size, bins in ((0, 3), (1, 1), (1000, 7), (1000, 100)):
+        a = typed_data(dtype, size)
+        assert_same(program(a, bins, *ends), ranged(a, bins, *ends))
+    assert (program.stats.numpy_calls, program.stats.resumes) == (0, 0)
+
+
+@pytest.mark.parametrize("dtype", ["f4", "i4"])
+def test_densities_and_weights_within_a_range(dtype: str) -> None:
+    program: Any = weft.program(dense, fallback="error")
+    a, w = typed_data(dtype, 500), rng().random(500)
+    w[:3] = np.nan
+    assert_same(program(a, 9, -1.5, 2, w), dense(a, 9, -1.5, 2, w))
+    assert (program.stats.numpy_calls, program.stats.resumes) == (0, 0)
+
+
+def test_nothing_in_range_warns_as_numpy() -> None:
+    program: Any = weft.program(dense, fallback="error")
+    a = np.full(5, 7.0)
+    for function in (dense, program):
+        with pytest.warns(RuntimeWarning, match="invalid value encountered in divide"):
+            assert np.isnan(function(a, 3, 0.0, 1.0, a)[0]).all()
+
+
+@pytest.mark.parametrize("dtype", ["u1", "i1", "i8"])
+def test_integers_are_numpys(dtype: str) -> None:
+    program: Any = weft.program(counted, fallback="error")
+    info = np.iinfo(dtype)
+    for a in (typed_data(dtype, 900), np.full(4, 3, dtype), np.array([info.min, info.max, 0, info.max // 2], dtype)):
+        assert_same(program(a, 13), counted(a, 13))
+    assert (program.stats.numpy_calls, program.stats.resumes) == (0, 0)
+
+
+def test_an_image() -> None:
+    program: Any = weft.program(image, fallback="error")
+    a = rng().integers(0, 256, (300, 300)).astype("u1")
+    assert_same(program(a), image(a))
+
+
+@pytest.mark.parametrize("ends", [(1.0, 0.0), (0.0, np.inf), (np.nan, 1.0), (1, 1), (-1e308, 1.7e308)])
+def test_a_range_that_is_none_is_pythons(ends: tuple[Any, Any]) -> None:
+    program: Any = weft.program(ranged, fallback="error")
+    outcomes: list[Any] = []
+    for function in (ranged, program):
+        with np.errstate(all="ignore"):
+            try:
+                outcomes.append(function(np.arange(4.0), 3, *ends))
+            except ValueError as problem:
+                outcomes.append(str(problem))
+    if isinstance(outcomes[0], str):
+        assert outcomes[0] == outcomes[1]
+    else:
+        assert_same(*outcomes)
+
+
 def test_other_forms_are_calls_of_numpy() -> None:
     def other(a):
-        return np.histogram(a, 3, (0.0, 1.0)), np.histogram(a, [0.0, 0.5, 2.0])
+        return np.histogram(a, "auto"), np.histogram(a, [0.0, 0.5, 2.0])
 
     program: Any = weft.program(other, fallback="error")
     a = rng().random(50)
