@@ -49,6 +49,7 @@ LAYOUT_DEPENDENT = ("reshape", "ravel", "ascontiguousarray")
 # Left to Python for empty axes, though NumPy gives a result.
 LEFT_WHEN_EMPTY = ("numpy.diff", "numpy.einsum", "numpy.histogram", "numpy.linalg.norm", "numpy.trapezoid")
 LEFT_WHEN_EMPTY += ("numpy.nanmean", "numpy.nanstd", "numpy.nanvar")  # of integers
+LEFT_WHEN_EMPTY += ("numpy.searchsorted", "ndarray.searchsorted", "numpy.digitize", "numpy.interp")
 LEFT_WHEN_EMPTY += ("numpy.roll",)  # and when it is shorter than the shift twice
 LEFT_WHEN_EMPTY += ("numpy.convolve", "numpy.correlate")  # and when it is shorter than the other
 LEFT_WHEN_EMPTY += ("numpy.pad",)  # and when one element makes it stored by rows and by columns

@@ -14,11 +14,11 @@ from __future__ import annotations
 
 from weft.ir.dtypes import NP_BOOL, PY_INT, DType, ScalarType, dtype_of
 from weft.ir.exprs import Expr, Index, const, const_index, op
-from weft.ir.nodes import Axis, View
 from weft.numpy_rules.arguments import Given, PythonRaises, is_none
 from weft.numpy_rules.arrays import common_dtype, scalar_of
 from weft.numpy_rules.builder import Builder
 from weft.numpy_rules.elementwise import cast, map_elements, resolve, type_key
+from weft.numpy_rules.indexing import narrow_axis
 from weft.numpy_rules.reductions import guard_all, guard_not_empty, reduce_array, scalar_or_array
 from weft.numpy_rules.sequences import lower_linspace
 from weft.numpy_rules.values import Array, Operand, Scalar, Static, Tuple
@@ -151,10 +151,7 @@ def _guard_rising(build: Builder, edges: Array, count: Index) -> None:
 
 def edge_pair(edges: Array, count: Index) -> tuple[Array, Array]:
     """The lower and the upper edges of the bins."""
-    low, high = (
-        Array(View(edges.view.container, (count,), (Axis(start, ((0, _ONE),)),)), edges.dtype)
-        for start in (const_index(0), _ONE)
-    )
+    low, high = (Array(narrow_axis(edges.view, 0, start, count, _ONE), edges.dtype) for start in (const_index(0), _ONE))
     return low, high
 
 

@@ -61,6 +61,7 @@ _FAMILIES = (
     "products",
     "python_functions",
     "reductions",
+    "searching",
     "sequences",
     "shapes",
     "sorting",
