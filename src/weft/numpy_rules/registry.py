@@ -51,6 +51,7 @@ _FAMILIES = (
     "diagonals",
     "einsum",
     "histograms",
+    "interpolating",
     "joining",
     "math_functions",
     "moments",
