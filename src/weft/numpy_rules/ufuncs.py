@@ -1,4 +1,5 @@
-"""Ufuncs and the element-wise functions around them: np.add, np.add.outer, np.where, np.clip, np.round.
+"""Ufuncs and the element-wise functions around them: np.add, np.add.outer, np.where, np.sinc, np.clip,
+np.round.
 
 in:   operands of any kind; `out` and `dtype` as NumPy takes them
 out:  a NumPy scalar if no operand has axes, else a new array (or `out`)
@@ -8,13 +9,14 @@ Every ufunc the table of operations knows is registered under all of NumPy's nam
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from weft.ir.dtypes import DType, ScalarType
-from weft.ir.exprs import Expr, op
+from weft.ir.dtypes import NP_BOOL, DType, ScalarType
+from weft.ir.exprs import Expr, const, op, python_const
 from weft.ir.nodes import Layout, full_view
 from weft.ir.ops import OPS
 from weft.numpy_rules.arguments import Flag, Given, PythonRaises, is_none, static_dtype, static_int
@@ -24,6 +26,7 @@ from weft.numpy_rules.arrays import (
     common_dtype,
     copy_array,
     data_dtype,
+    map_array,
     number,
     numpy_scalar,
     read_scalar,
@@ -213,6 +216,28 @@ def lower_where(build: Builder, condition: Operand, x: Given = None, y: Given = 
         return op("select", (bool_expr(build, args[0]), cast(args[1], dtype), cast(args[2], dtype)), ScalarType(dtype))
 
     return map_elements(build, parts, shape, dtype, body, name="where")
+
+
+@numpy_rule("numpy.sinc", samples=("sinc(f8[5])", "sinc(f4[4, 3])", "sinc(i4[4])", "sinc(v(0.5))", "sinc(v(0))"))
+def lower_sinc(build: Builder, x: Operand) -> Operand:
+    """`sin(y) / y` of `y = pi * x`, or of a tiny number in the place of 0."""
+    data = as_data(build, x)
+    if data_dtype(data).kind not in "biuf":
+        raise build.error("E279", "np.sinc is compiled for real numbers only", "write it out")
+    if isinstance(data, Scalar):
+        data = numpy_scalar(data)
+    turned = ufunc(build, "multiply", Scalar(python_const(math.pi)), data)
+    dtype = data_dtype(turned)
+    type_, tiny = ScalarType(dtype), const(float(np.finfo(dtype.value).eps), ScalarType(dtype))
+
+    def body(y: Expr) -> Expr:
+        return op("select", (op("equal", (y, const(0.0, type_)), NP_BOOL), tiny, y), type_)
+
+    if isinstance(turned, Scalar):
+        angle: Array | Scalar = Scalar(build.let(body(turned.expr), "y"))
+    else:
+        angle = map_array(build, turned, dtype, body)
+    return ufunc(build, "divide", ufunc(build, "sin", angle), angle)
 
 
 @numpy_rule(
