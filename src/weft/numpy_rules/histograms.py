@@ -84,12 +84,14 @@ def _fitting(build: Builder, data: Array, weights: Array) -> Array:
     return flat_array(build, weights)
 
 
-def _add(build: Builder, target: Array, at: Index, term: Expr) -> None:
+def add_to_bin(build: Builder, target: Array, at: Index, term: Expr) -> None:
+    """`target[at] += term`."""
     old = build.read(target.view, (at,), target.dtype)
     write_fresh(build, [(target.view.at((at,)), op("add", (old, term), ScalarType(target.dtype)))])
 
 
-def _zeros(build: Builder, count: Index, dtype: DType) -> Array:
+def empty_bins(build: Builder, count: Index, dtype: DType) -> Array:
+    """New bins with nothing in them."""
     target = empty_array(build, (count,), dtype, name="bins")
     zero = const(0.0 if dtype.kind == "f" else 0, ScalarType(dtype))
     for_each(build, (count,), lambda at: write_fresh(build, [(target.view.at(at), zero)]))
@@ -97,19 +99,19 @@ def _zeros(build: Builder, count: Index, dtype: DType) -> Array:
 
 
 def _counted(build: Builder, data: Array, grid: Grid) -> Array:
-    counts = _zeros(build, grid.count, DType.INT64)
+    counts = empty_bins(build, grid.count, DType.INT64)
 
     def visit(point: Point) -> None:
         at, kept = bin_of(build, build.read(data.view, point, data.dtype), grid)
         one = const(1, ScalarType(DType.INT64)) if kept is None else cast(kept, DType.INT64)
-        _add(build, counts, at, one)
+        add_to_bin(build, counts, at, one)
 
     for_each(build, data.shape, visit)
     return counts
 
 
 def _weighed(build: Builder, data: Array, weights: Array, grid: Grid) -> Array:
-    sums = _zeros(build, grid.count, weights.dtype)
+    sums = empty_bins(build, grid.count, weights.dtype)
     block = empty_array(build, (grid.count,), DType.FLOAT64, name="block")
     size = data.shape[0]
 
@@ -123,10 +125,12 @@ def _weighed(build: Builder, data: Array, weights: Array, grid: Grid) -> Array:
     def visit(point: Point) -> None:
         at, kept = bin_of(build, build.read(data.view, point, data.dtype), grid)
         weight = cast(build.read(weights.view, point, weights.dtype), DType.FLOAT64)
-        _add(build, block, at, weight if kept is None else op("select", (kept, weight, const(0.0, _DOUBLE)), _DOUBLE))
+        add_to_bin(
+            build, block, at, weight if kept is None else op("select", (kept, weight, const(0.0, _DOUBLE)), _DOUBLE)
+        )
 
     def finish(at: Point) -> None:
-        _add(build, sums, at[0], cast(build.read(block.view, at, DType.FLOAT64), weights.dtype))
+        add_to_bin(build, sums, at[0], cast(build.read(block.view, at, DType.FLOAT64), weights.dtype))
 
     blocks = build.let_index(op("floor_divide", (size + (_BLOCK - 1), const_index(_BLOCK)), PY_INT), "blocks", low=0)
     for_each(build, (blocks,), visit_block)

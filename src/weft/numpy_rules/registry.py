@@ -46,6 +46,7 @@ _FAMILIES = (
     "array_attributes",
     "averages",
     "convolving",
+    "counting",
     "creation",
     "crossing",
     "diagonals",
