@@ -96,11 +96,11 @@ def ranged(a, n, low, high):
 
 
 def dense(a, n, low, high, w):
-    return *np.histogram(a, n, range=[low, high], density=True), *np.histogram(a, n, (low, high), weights=w)
+    return *np.histogram(a, n, range=[low, high], density=True), *np.histogram(a, n, (low, high), weights=w)  # type: ignore[arg-type]
 
 
 def image(a):
-    return np.histogram(a.ravel(), 256, [0, 256])
+    return np.histogram(a.ravel(), 256, [0, 256])  # type: ignore[arg-type]
 
 
 def typed_data(dtype: str, size: int) -> Any:
@@ -174,9 +174,34 @@ def test_a_range_that_is_none_is_pythons(ends: tuple[Any, Any]) -> None:
         assert_same(*outcomes)
 
 
+def between(a, edges):
+    return np.histogram(a, edges)
+
+
+@pytest.mark.parametrize(("dtype", "edged"), [("f8", "f8"), ("f4", "f8"), ("i2", "f4"), ("i8", "i8"), ("u1", "i4")])
+def test_edges_are_numpys(dtype: str, edged: str) -> None:
+    program: Any = weft.program(between, fallback="error")
+    for size in (0, 1, 1000, 70_000):
+        a = typed_data(dtype, size)
+        for edges in ([-1, 2], [-70, -3, 0, 0, 1, 9, 9, 60], [0.1, 0.3, 0.5], [3, 3, 3], list(range(-50, 80))):
+            given = np.array(edges, edged)
+            found, expected = program(a, given), between(a, given)
+            assert found[1] is given
+            assert_same(found, expected)
+    assert (program.stats.numpy_calls, program.stats.resumes) == (0, 0)
+
+
+def test_edges_that_do_not_rise_are_pythons() -> None:
+    program: Any = weft.program(between, fallback="error")
+    with pytest.raises(ValueError, match="must increase monotonically"):
+        program(np.arange(3.0), np.array([1.0, 3.0, 2.0]))
+    for edges in (np.array([1.0]), np.array([0.0, np.nan, 2.0])):
+        assert_same(program(np.arange(3.0), edges), between(np.arange(3.0), edges))
+
+
 def test_other_forms_are_calls_of_numpy() -> None:
     def other(a):
-        return np.histogram(a, "auto"), np.histogram(a, [0.0, 0.5, 2.0])
+        return np.histogram(a, "auto"), np.histogram(a, [0.0, 0.5, 2.0], weights=a)
 
     program: Any = weft.program(other, fallback="error")
     a = rng().random(50)

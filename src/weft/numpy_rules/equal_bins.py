@@ -163,7 +163,7 @@ def bin_of(build: Builder, x: Expr, grid: Grid) -> tuple[Index, Expr | None]:
     kept, number = None, cast(x, grid.edges.dtype)
     type_, last = number.type, grid.count - 1
     if grid.ends is not None:
-        kept = build.let(op("logical_and", _within(x, *grid.ends), NP_BOOL), "kept")
+        kept = build.let(op("logical_and", within(x, *grid.ends), NP_BOOL), "kept")
         number = build.let(op("select", (kept, number, grid.first), type_), "x")
     at = _quotient(build, number, grid)
     below = op("less", (number, build.read(grid.edges.view, (at,), type_.dtype)), NP_BOOL)
@@ -173,7 +173,8 @@ def bin_of(build: Builder, x: Expr, grid: Grid) -> tuple[Index, Expr | None]:
     return build.let_index(op("select", (further, at + 1, at), PY_INT), "at", low=0), kept
 
 
-def _within(x: Expr, low: Expr, high: Expr) -> tuple[Expr, Expr]:
+def within(x: Expr, low: Expr, high: Expr) -> tuple[Expr, Expr]:
+    """The two tests of whether a number lies between two others, in their types."""
     return (
         op("greater_equal", (cast(x, low.type.dtype), low), NP_BOOL),
         op("less_equal", (cast(x, high.type.dtype), high), NP_BOOL),
