@@ -103,7 +103,7 @@ def assert_same(actual: Any, expected: Any, ulps: float = 0.0, where: str = "") 
             assert list(actual) == list(expected), where
             for key, other in expected.items():
                 assert_same(actual[key], other, ulps, f"{where}[{key!r}]")
-        case _ if not callable(expected) and has_attributes(expected):
+        case _ if not hasattr(expected, "__name__") and has_attributes(expected):
             assert_same(attributes(actual), attributes(expected), ulps, f"vars({where})")
         case _:
             assert actual is expected or actual == expected or repr(actual) == repr(expected), where

@@ -16,7 +16,6 @@ from weft.ir.nodes import Storage
 from weft.numpy_rules.flat import fill_flat
 from weft.numpy_rules.reshaping import is_contiguous
 from weft.numpy_rules.values import Array, Dict, Either, Instance, Made, Operand, Tuple
-from weft.support.abi import SlotKind
 
 
 def store_attribute(ctx: Lowering, node: ast.Attribute, owner: Operand, name: str, operand: Operand) -> None:
@@ -34,13 +33,7 @@ def store_attribute(ctx: Lowering, node: ast.Attribute, owner: Operand, name: st
         raise ctx.error(node, "E135", f"attribute '{name}' is a descriptor, which is not compiled")
     if owner.cls.__setattr__ is not object.__setattr__:
         raise ctx.error(node, "E136", "the class defines __setattr__, which is not compiled")
-    if ctx.inputs.slots[owner.slot].kind is not SlotKind.PARAM:
-        raise ctx.error(
-            node, "E143", "only attributes of arguments can be assigned in compiled code", "pass the object"
-        )
-    key = f"@{owner.slot}.{name}"
-    ctx.inputs.need_writeback(key)
-    ctx.env[key] = kept(ctx, operand)
+    ctx.env[ctx.inputs.need_writeback(owner, name)] = kept(ctx, operand)
 
 
 def _assign_shape(ctx: Lowering, node: ast.Attribute, array: Array, shape: Operand) -> None:

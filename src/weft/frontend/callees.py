@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import inspect
 import sys
+from functools import lru_cache
 from types import FunctionType
 from typing import Any, cast
 
@@ -61,6 +62,11 @@ def _is_numpy(function: FunctionType) -> bool:
     return (function.__module__ or "").partition(".")[0] in ("numpy", "scipy")
 
 
+def has_call(cls: type) -> bool:
+    """Whether objects of a class can be called."""
+    return any("__call__" in vars(base) for base in cls.__mro__)
+
+
 def find_callee(ctx: Lowering, node: ast.Call, operand: Operand) -> Callee | None:
     """The Python function an operand is; None where it is not one."""
     match operand:
@@ -85,6 +91,8 @@ def find_callee(ctx: Lowering, node: ast.Call, operand: Operand) -> Callee | Non
             return _method(ctx, node, owner, owner.cls, name)
         case Method(owner=Tuple(cls=cls, slot=slot) as owner, name=name) if cls is not None and slot >= 0:
             return _method(ctx, node, owner, cls, name)
+        case Instance(cls=cls) if has_call(cls):
+            return _method(ctx, node, operand, cls, "__call__")
         case _:
             return None
 
@@ -275,7 +283,7 @@ def _imported_names(tree: ast.FunctionDef | ast.Lambda) -> set[str]:
 def _is_user_function(
     ctx: Lowering, node: ast.expr, names: Namespace, env: dict[str, Operand], local: frozenset[str], imported: set[str]
 ) -> bool:
-    """Whether a callee is, as far as the text shows, a Python function."""
+    """Whether a callee is, as far as the text shows, a Python function or an object that is called like one."""
     match node:
         case ast.Lambda():
             return True
@@ -285,16 +293,39 @@ def _is_user_function(
             if name in local and name not in env:
                 return name not in imported  # whatever is called: a function that was given a name here
             operand = env.get(name) if name in local else ctx.inputs.lookup(names, name)
-            return isinstance(operand, Function) or (isinstance(operand, Static) and is_python_function(operand.value))
-        case ast.Attribute(value=ast.Name(id=owner), attr=attr):
-            operand = env.get(owner) if owner in local else ctx.inputs.lookup(names, owner)
-            if isinstance(operand, Instance):
-                return callable(getattr(operand.cls, attr, None))
-            if isinstance(operand, Tuple) and operand.cls is not None and operand.slot >= 0 and attr[:1] != "_":
-                return callable(getattr(operand.cls, attr, None)) and attr not in ("count", "index")
-            return isinstance(operand, Static) and is_python_function(getattr(operand.value, attr, None))
+            if isinstance(operand, Function | Instance):
+                return True
+            return isinstance(operand, Static) and is_python_function(operand.value)
+        case ast.Attribute(value=ast.Name(id=name) | ast.Attribute(value=ast.Name(id=name)) as value, attr=attr):
+            operand = env.get(name) if name in local else ctx.inputs.lookup(names, name)
+            if isinstance(value, ast.Name):
+                return name not in imported and _is_user_method(operand, attr)
+            return (operand is None or isinstance(operand, Instance)) and not _is_known_method(attr)
+        case ast.Attribute(value=ast.Subscript(), attr=attr):  # one of several objects
+            return not _is_known_method(attr)
         case _:
             return False
+
+
+def _is_user_method(owner: Operand | None, name: str) -> bool:
+    """Whether an attribute is a function; None: of an object that is not known yet."""
+    match owner:
+        case None:
+            return not _is_known_method(name)
+        case Instance():
+            return True
+        case Tuple(cls=cls, slot=slot) if cls is not None and slot >= 0 and name[:1] != "_":
+            return callable(getattr(cls, name, None)) and name not in ("count", "index")
+        case Static(value=value):
+            return is_python_function(getattr(value, name, None))
+        case _:
+            return False
+
+
+@lru_cache(maxsize=512)
+def _is_known_method(name: str) -> bool:
+    """Whether arrays, numbers, lists, dicts or strings have a method of that name: it is none of the user's."""
+    return any(hasattr(cls, name) for cls in (np.ndarray, np.ufunc, np.generic, list, dict, str))
 
 
 def activate(

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from weft.frontend.branches import split
-from weft.frontend.callees import Callee, activate, bind_arguments, find_callee, is_python_function
+from weft.frontend.callees import Callee, activate, bind_arguments, find_callee, has_call, is_python_function
 from weft.frontend.classes import made_fields, makes_plainly, named_fields
 from weft.frontend.context import Activation, LoopFrame, Lowering
 from weft.frontend.cutting import is_local_name
@@ -117,7 +117,9 @@ def _call(ctx: Lowering, node: ast.Call, callee: Operand, args: list[Operand], k
                 if result is not None:
                     return result
             return split(ctx, owner, lambda item: _call_method(ctx, node, item, name, args, keywords))
-        case Function() | Instance():
+        case Function():
+            raise ctx.error(node, "E152", "this call is not compiled here", "give its result a name of its own first")
+        case Instance(cls=cls) if has_call(cls):
             raise ctx.error(node, "E152", "this call is not compiled here", "give its result a name of its own first")
         case _:
             return ctx.build.leave("object is not callable")

@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import replace
 from enum import Enum
 from types import BuiltinFunctionType, FunctionType, ModuleType
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -82,12 +82,19 @@ class UnusualValue(Exception):  # noqa: N818  (no error: this one call runs in P
     """An argument of a type that is compiled, with a value that compiled code does not take."""
 
 
+class Assigned(NamedTuple):
+    """An attribute the program assigns, and how its object is reached: numbers of slots may change, this does not."""
+
+    trail: tuple[Slot, ...]  # from a parameter or global to the object
+    name: str
+
+
 class NeedWriteback(Exception):  # noqa: N818  (a request to start again, not an error)
     """An attribute is assigned that was not known to be."""
 
-    def __init__(self, key: str) -> None:
-        super().__init__(key)
-        self.key = key
+    def __init__(self, assigned: Assigned) -> None:
+        super().__init__(assigned)
+        self.assigned = assigned
 
 
 @record
@@ -112,7 +119,7 @@ class Inputs:
         build: Builder,
         function: FunctionType,
         static: frozenset[Slot],
-        assigned: tuple[str, ...] = (),
+        assigned: tuple[Assigned, ...] = (),
         *,
         any_strides: bool = False,
     ) -> None:
@@ -125,7 +132,8 @@ class Inputs:
         self.args: list[ArgSpec] = []
         self.operands: list[Operand] = []
         self.scalars: list[tuple[int, Value]] = []
-        self.assigned = assigned  # keys "@slot.name" of attributes the program assigns
+        self._writes = assigned
+        self.assigned: tuple[str, ...] = ()  # keys "@slot.name" of attributes the program assigns
 
     def add(self, slot: Slot, example: Any, name: str) -> Operand:
         """The operand for a slot, which is new or known."""
@@ -336,10 +344,47 @@ class Inputs:
             return operand.slot
         return next((number for number, known in enumerate(self.operands) if known is operand), -1)
 
-    def need_writeback(self, key: str) -> None:
-        """Have the attribute `key` written back on every way out; lowering starts again if that is new."""
+    def need_writeback(self, owner: Instance, name: str) -> str:
+        """The key of an attribute that is written back on every way out; lowering starts again if that is new."""
+        key = f"@{owner.slot}.{name}"
         if key not in self.assigned:
-            raise NeedWriteback(key)
+            raise NeedWriteback(Assigned(self._trail(owner.slot), name))
+        return key
+
+    def _trail(self, number: int) -> tuple[Slot, ...]:
+        trail: list[Slot] = []
+        while number >= 0:
+            slot = self.slots[number]
+            if not trail or self.args[number].kind is not ArgKind.IGNORED:
+                trail.insert(0, slot)
+                number = slot.index if slot.kind is SlotKind.ATTRIBUTE else slot.parent
+                continue
+            raise self.build.error("E143", "attributes of this object are not assigned in compiled code", "pass it in")
+        return tuple(trail)
+
+    def enter_assigned(self) -> None:
+        """Find the objects whose attributes are assigned, before anything else is read."""
+        owners = [self._followed(write.trail) for write in self._writes]
+        self.assigned = tuple(f"@{owner}.{write.name}" for owner, write in zip(owners, self._writes, strict=True))
+
+    def _followed(self, trail: tuple[Slot, ...]) -> int:
+        number = -1
+        for old in trail:
+            match old.kind:
+                case SlotKind.PARAM:
+                    slot, value = old, self.objects[self.slots.index(old)]
+                case SlotKind.ATTRIBUTE:
+                    slot, value = old._replace(index=number), getattr(self.objects[number], old.name)
+                case SlotKind.GLOBAL:
+                    slot, value = old, self.function.__globals__[old.name]
+                case SlotKind.CELL:
+                    slot, value = old, (self.function.__closure__ or ())[old.index].cell_contents
+                case _:
+                    slot = old._replace(parent=number)
+                    value = self.objects[number][old.index if old.kind is SlotKind.ITEM else old.name]
+            self.add(slot, value, old.name)
+            number = self.slots.index(slot)
+        return number
 
     def finished_args(self) -> tuple[ArgSpec, ...]:
         """The specs, with the arrays that are written marked."""

@@ -16,7 +16,7 @@ from typing import Any
 
 from weft.frontend.callees import Callee, activate, refuse_kind
 from weft.frontend.context import Lowering
-from weft.frontend.inputs import Inputs, Namespace, NeedWriteback, UnsupportedArgument
+from weft.frontend.inputs import Assigned, Inputs, Namespace, NeedWriteback, UnsupportedArgument
 from weft.frontend.prune import prune
 from weft.frontend.rows import WrittenLater, check_held
 from weft.frontend.source import FunctionSource
@@ -54,7 +54,7 @@ def lower_program(
     Python if it is ever reached; otherwise it is an error.
     """
     static: frozenset[Slot] = frozenset()
-    assigned: tuple[str, ...] = ()
+    assigned: tuple[Assigned, ...] = ()
     refused: frozenset[Span | None] = frozenset()
     for _ in range(_MAX_RESTARTS):
         build = Builder()
@@ -66,7 +66,7 @@ def lower_program(
         except WrittenLater as written:
             refused = refused | written.places
         except NeedWriteback as need:
-            assigned = (*assigned, need.key)
+            assigned = (*assigned, need.assigned)
         except UnsupportedArgument as problem:
             raise _unsupported(problem, inputs, source) from None
     raise CompileError("E302", "too many arguments must be known at compile time", _signature_span(source))
@@ -150,6 +150,7 @@ def _enter_attributes(ctx: Lowering) -> None:
     from weft.frontend.expressions import attribute
     from weft.numpy_rules.values import Instance, Unbound
 
+    ctx.inputs.enter_assigned()
     for key in ctx.inputs.assigned:
         slot, _, name = key[1:].partition(".")
         operand = ctx.inputs.operands[int(slot)]
