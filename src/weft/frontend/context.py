@@ -233,7 +233,8 @@ class Lowering:
             return SlotObject(slot)
         match operand:
             case Array(view=view):
-                bound_here = self.build.container(view.container).storage is Storage.REF
+                container = self.build.container(view.container)
+                bound_here = self.build.container(container.base or container.name).storage is Storage.REF
                 return Anew(view) if bound_here and identity_of(self.build, operand) is Identity.VIEW else view
             case Static(value=value):
                 return Constant(self.constant(value))

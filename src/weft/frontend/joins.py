@@ -78,7 +78,7 @@ class PassArray:
     """An array of one element type and rank, its axes in one order in memory, which shows in the results made from it.
 
     `ones` are the axes known to be 1 long; `sources` what it may be. `identity` tells an argument from a view of all of
-    it: they are the same elements and different objects.
+    it: they are the same elements and different objects. `dense`: it is always all of an array stored by rows.
     """
 
     dtype: DType
@@ -86,6 +86,7 @@ class PassArray:
     sources: tuple[str, ...]
     order: AxisOrder
     identity: Identity
+    dense: bool = False
 
 
 @record
@@ -166,7 +167,7 @@ def _merge_plain(build: Builder, left: Template, operand: Operand) -> Template:
         if order is not None and identity is not None:
             ones = tuple(a and b for a, b in zip(generic.ones, other.ones, strict=True))
             sources = tuple(dict.fromkeys((*generic.sources, *other.sources)))
-            return PassArray(generic.dtype, ones, sources, order, identity)
+            return PassArray(generic.dtype, ones, sources, order, identity, generic.dense and other.dense)
     if isinstance(generic, PassGrowing) and isinstance(other, PassGrowing) and _same_items(generic, other):
         sources = tuple(dict.fromkeys((*generic.buffer.sources, *other.buffer.sources)))
         like = replace(generic.like, shared=generic.like.shared or other.like.shared)
@@ -223,7 +224,7 @@ def _generic(build: Builder, operand: Operand) -> Template:
         case Tuple(items=items, is_list=is_list, cls=cls):
             return PassTuple(tuple(Same(item) for item in items), is_list, cls=cls)
         case Growing(buffer=buffer):
-            return PassGrowing(replace(_pass_array(build, buffer), ones=(False,)), operand)
+            return PassGrowing(replace(_pass_array(build, buffer), ones=(False,), dense=False), operand)
         case Dict(keys=keys, items=items):
             return PassTuple(tuple(Same(item) for item in items), is_list=False, keys=keys)
         case Made() | Slice() | Range() | Iteration():
@@ -235,7 +236,9 @@ def _generic(build: Builder, operand: Operand) -> Template:
 def _pass_array(build: Builder, array: Array) -> PassArray:
     ones = tuple(extent is _ONE for extent in array.shape)
     order = axis_order(build, array.view)
-    return PassArray(array.dtype, ones, (array.view.container,), order, identity_of(build, array))
+    container = build.ledger.containers.get(array.view.container)
+    dense = container is not None and container.layout is Layout.C and array.view == full_view(container)
+    return PassArray(array.dtype, ones, (array.view.container,), order, identity_of(build, array), dense)
 
 
 def identity_of(build: Builder, operand: Operand) -> Identity:
@@ -289,7 +292,7 @@ def same_form(left: Template, right: Template) -> bool:
         case PassGrowing(), PassGrowing():
             return _same_items(left, right) and left.like.shared == right.like.shared
         case PassArray(), PassArray():
-            ours, theirs = ((t.dtype, t.ones, t.order, t.identity) for t in (left, right))
+            ours, theirs = ((t.dtype, t.ones, t.order, t.identity, t.dense) for t in (left, right))
             return ours == theirs
         case (PassTuple(), PassTuple()) if _kind(left) != _kind(right):
             return False
@@ -352,9 +355,8 @@ def _ref(build: Builder, template: PassArray, name: str) -> Container:
     shape = tuple(build.extent(f"{name}_{axis}", one=one) for axis, one in enumerate(template.ones))
     sources = tuple(source for source in template.sources if source != NOTHING)
     written = any(build.container(source).written for source in sources)
-    container = Container(
-        unique, template.dtype, shape, Storage.REF, Layout.STRIDED, may_alias=sources, written=written
-    )
+    layout = Layout.C if template.dense else Layout.STRIDED
+    container = Container(unique, template.dtype, shape, Storage.REF, layout, may_alias=sources, written=written)
     if template.identity is Identity.VIEW:
         build.ledger.views.add(unique)
     build.ledger.containers[unique] = container

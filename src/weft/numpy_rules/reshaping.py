@@ -216,7 +216,7 @@ def _run_of_dimensions(view: View, container: Container, lead: int, stop: int) -
 
 def is_dense(container: Container) -> bool:
     """Whether the elements lie one after the other in C order, known now."""
-    return container.layout is Layout.C and container.storage is not Storage.REF
+    return container.layout is Layout.C
 
 
 def alias_container(build: Builder, container: Container, shape: Shape) -> Container:
@@ -252,7 +252,7 @@ def guard_contiguity(build: Builder, view: View) -> bool | None:
     if is_contiguous(build, view):
         return True
     container = build.container(view.container)
-    if container.layout is Layout.STRIDED or container.storage is Storage.REF:
+    if container.layout is Layout.STRIDED:
         return None
     axes = [axis for axis in range(view.rank) if view.shape[axis] is not ONE]
     steps = [element_step(view, container, axis) for axis in axes]
