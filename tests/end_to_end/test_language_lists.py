@@ -518,6 +518,19 @@ def generators(v, n):
     )
 
 
+@TABLE.add(lambda: (f8(5), 2), lambda: (i8(5), 7), lambda: (f8(0), 0))
+def unpacked_generators(v, n):
+    a, b = (v * k for k in (2, n))
+    first, *rest = (square(a) - k for k in range(3))
+    return a, b, first, rest, np.maximum(*(x + n for x in (a, b))), [0, *(k * n for k in range(2))], v[n]
+
+
+@TABLE.add(lambda: (f8(5), 2), lambda: (f8(5), 3), lambda: (f8(5), 1), need="compiled")
+def unpacked_generators_of_other_lengths(v, n):
+    a, b = (v[k] * 2 for k in range(n))
+    return a + b
+
+
 @TABLE.add(lambda: (f8(5),), lambda: (f8(0),), lambda: (i8(4),))
 def extremes_of_generators(v):
     return max(x * 2 for x in v), min(abs(x) for x in v)

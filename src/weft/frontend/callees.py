@@ -15,7 +15,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from weft.frontend.comprehensions import builtin_of, is_expandable
+from weft.frontend.comprehensions import builtin_of, is_expandable, unpacked_generators
 from weft.frontend.context import Activation, Lowering
 from weft.frontend.expressions import lower_expression
 from weft.frontend.hints import function_hint
@@ -260,6 +260,7 @@ def _inlined_calls(
             isinstance(node, _WRITTEN_OUT) and is_expandable(node) and _is_builtin(ctx, node, names, local)
         ):
             places.append((node.lineno, node.col_offset))
+    places += [(node.lineno, node.col_offset) for node in unpacked_generators(tree) if is_expandable(node)]
     return places
 
 

@@ -1,6 +1,6 @@
 """Comprehensions and generators as loops, for `normalise`.
 
-in:   a list or dict comprehension, or a call such as `sum(x * x for x in v)`
+in:   a list or dict comprehension, a call such as `sum(x * x for x in v)`, or a generator that is unpacked
 out:  statements that do the same, and the name of the result
 
 before:  [f(i) for i in range(n) if i != k]       after:  __weft_t0 = []
@@ -27,7 +27,7 @@ _CONSUMERS = ("sum", "any", "all", "min", "max", "list", "tuple")
 def is_expandable(node: ast.AST) -> bool:
     """Whether a node has the form of something that is written out as a loop; names are not looked at."""
     match node:
-        case ast.ListComp() | ast.DictComp():
+        case ast.ListComp() | ast.DictComp() | ast.GeneratorExp():
             return _is_plain(node)
         case ast.Call(func=ast.Name(id=name), args=[ast.GeneratorExp() as generator], keywords=[]):
             return name in _CONSUMERS and _is_plain(generator)
@@ -35,6 +35,18 @@ def is_expandable(node: ast.AST) -> bool:
             return _is_plain(generator)
         case _:
             return False
+
+
+def unpacked_generators(tree: ast.AST) -> Iterator[ast.GeneratorExp]:
+    """Generators whose items are all taken at once: `a, b = (f(x) for x in v)`, `g(*(f(x) for x in v))`."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Assign(targets=[ast.Tuple() | ast.List()], value=ast.GeneratorExp() as generator):
+                yield generator
+            case ast.Starred(value=ast.GeneratorExp() as generator):
+                yield generator
+            case _:
+                pass
 
 
 def builtin_of(node: ast.AST) -> object | None:
@@ -57,7 +69,7 @@ def expand(node: ast.expr, fresh: Iterator[str]) -> tuple[list[ast.stmt], ast.ex
     """The statements for a comprehension or a call with a generator, and what its value is then."""
     result = next(fresh)
     match node:
-        case ast.ListComp():
+        case ast.ListComp() | ast.GeneratorExp():
             return _listed(node, result, fresh), _load(result, node)
         case ast.DictComp():
             return _keyed(node, result, fresh), _load(result, node)

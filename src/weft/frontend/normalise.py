@@ -17,9 +17,9 @@ after:   __weft_t0 = y[i]
 What a statement evaluates before such a call is put into temporaries first, since the call may change it; local names
 and constants are left. A function or method that is itself called (`np.sqrt(f(x))`, `a.sum(f(x))`) is looked up after
 the call instead of before: its receiver is kept, the method itself is taken to be the same.
-List and dict comprehensions, and generators that `sum` and the like take, are written out as loops where their place is
-among those given. Calls in other comprehensions, lambdas and nested functions are left alone. Statements without such a
-call are the very objects of the tree that came in.
+List and dict comprehensions, and generators that `sum` and the like take or that are unpacked, are written out as loops
+where their place is among those given. Calls in other comprehensions, lambdas and nested functions are left alone.
+Statements without such a call are the very objects of the tree that came in.
 """
 
 from __future__ import annotations

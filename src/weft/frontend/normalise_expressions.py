@@ -48,7 +48,7 @@ class Scope:
         return isinstance(node, ast.Call) and (node.lineno, node.col_offset) in self.inlined
 
     def is_written_out(self, node: ast.AST) -> bool:
-        if not isinstance(node, ast.ListComp | ast.DictComp | ast.Call):
+        if not isinstance(node, ast.ListComp | ast.DictComp | ast.GeneratorExp | ast.Call):
             return False
         return (node.lineno, node.col_offset) in self.inlined and is_expandable(node)
 
