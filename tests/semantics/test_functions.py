@@ -35,6 +35,19 @@ def test_strict_functions_have_the_bits_of_numpy() -> None:
         np.testing.assert_array_equal(actual, expected)
 
 
+def of_module_math(x):
+    y = np.empty((2, len(x)))
+    for i in range(len(x)):
+        y[0, i] = math.erf(x[i])
+        y[1, i] = math.erfc(x[i])
+    return y
+
+
+def test_functions_of_module_math() -> None:
+    odd = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, 5e-324, 1e300, -6.0, 27.5])
+    agree(of_module_math, lambda: (np.linspace(-6, 26, 4001),), lambda: (odd,), lambda: (odd[:1],), ulps=4)
+
+
 def edges(x):
     return np.exp(x), np.log(x), np.sin(x), np.sqrt(x), np.tanh(x), np.arctan(x), np.log1p(x), np.expm1(x), np.cos(x)
 

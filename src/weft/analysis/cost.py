@@ -14,6 +14,7 @@ _DIVISIONS: Final = frozenset(("divide", "floor_divide", "remainder", "fmod", "s
 _FUNCTIONS: Final = frozenset((
     "power", "cbrt", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "arcsin", "arccos",
     "arctan", "arctan2", "sinh", "cosh", "tanh", "arcsinh", "arccosh", "arctanh", "hypot", "logaddexp", "logaddexp2",
+    "erf", "erfc",
 ))  # fmt: skip
 
 

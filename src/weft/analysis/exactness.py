@@ -60,6 +60,7 @@ from weft.support.records import record
 _FUNCTIONS: Final = frozenset((
     "power", "cbrt", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "arcsin", "arccos",
     "arctan", "arctan2", "sinh", "cosh", "tanh", "arcsinh", "arccosh", "arctanh", "hypot", "logaddexp", "logaddexp2",
+    "erf", "erfc",
     "deg2rad", "rad2deg",
 ))  # fmt: skip
 # NumPy has other formulas for these in its vector loops than for single numbers; its products are fused there, where

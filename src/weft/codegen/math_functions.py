@@ -14,6 +14,7 @@ LIBRARY_NAMES: Final = {
     "sin": "sin", "cos": "cos", "tan": "tan", "arcsin": "asin", "arccos": "acos", "arctan": "atan",
     "arctan2": "atan2", "sinh": "sinh", "cosh": "cosh", "tanh": "tanh", "arcsinh": "asinh", "arccosh": "acosh",
     "arctanh": "atanh", "hypot": "hypot", "cbrt": "cbrt", "power": "pow", "fmod": "fmod",
+    "erf": "erf", "erfc": "erfc",
 }  # fmt: skip
 
 COMPLEX_NAMES: Final = {
@@ -26,7 +27,7 @@ COMPLEX_NAMES: Final = {
 _SINCE_2_22: Final = frozenset(("exp", "log", "sin", "cos", "pow"))
 _SINCE_2_35: Final = frozenset((
     "exp2", "expm1", "log2", "log10", "log1p", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh",
-    "asinh", "acosh", "atanh", "hypot", "cbrt",
+    "asinh", "acosh", "atanh", "hypot", "cbrt", "erf", "erfc",
 ))  # fmt: skip
 _BINARY: Final = frozenset(("pow", "atan2", "hypot", "fmod", "copysign", "cpow"))
 

@@ -34,6 +34,16 @@ def cast(x, dtype):
     x = np.asarray(x)
     return (x.real if x.dtype.kind == "c" and np.dtype(dtype).kind not in "cb" else x).astype(dtype)[()]
 ''',
+    "erf": """
+import math
+
+erf = np.vectorize(math.erf, otypes=[float])
+""",
+    "erfc": """
+import math
+
+erfc = np.vectorize(math.erfc, otypes=[float])
+""",
     "overflows": '''
 def overflows(exact):
     """Whether an integer does not fit 64 bits."""
@@ -169,7 +179,8 @@ class PythonExpressions:
         return self.expr(expr, nested=True) if expr.type == PY_INT else f"int({self.expr(expr)})"
 
     def _call(self, expr: Op) -> str:
-        text = f"np.{expr.name}({self._args(expr)})"
+        name = self.helper(expr.name) if expr.name in HELPERS else f"np.{expr.name}"
+        text = f"{name}({self._args(expr)})"
         return f"int({text})" if expr.type == PY_INT and not self.vector else text
 
     def _args(self, expr: Op) -> str:

@@ -11,7 +11,12 @@ from typing import Final
 from weft.codegen.math_functions import LIBRARY_NAMES
 
 # Arithmetic, comparisons, sqrt and rounding have one right answer and need no loop of NumPy's.
-STRICT_FUNCTIONS: Final = frozenset(LIBRARY_NAMES) - {"fmod"} | {"logaddexp", "logaddexp2", "deg2rad", "rad2deg"}
+STRICT_FUNCTIONS: Final = frozenset(LIBRARY_NAMES) - {"fmod", "erf", "erfc"} | {
+    "logaddexp",
+    "logaddexp2",
+    "deg2rad",
+    "rad2deg",
+}
 STRICT_COMPLEX: Final = frozenset(
     ("exp", "log", "log2", "log10", "log1p", "exp2", "expm1", "sqrt", "power", "sin", "cos", "tan", "arcsin", "arccos",
      "arctan", "sinh", "cosh", "tanh", "arcsinh", "arccosh", "arctanh", "absolute")

@@ -8,6 +8,7 @@ Values of Python's int type are kept as Python ints, since most of them are indi
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
@@ -189,7 +190,14 @@ def _exact_shift(x: int, y: int) -> int:
     return x << min(y, 64) if y >= 0 else 0
 
 
+def _of_module_math(function: Callable[[float], float]) -> Callable[..., Any]:
+    elements = np.vectorize(function, otypes=[np.float64])
+    return lambda dtype, x: elements(x).astype(dtype)[()]
+
+
 _SPECIAL: dict[str, Callable[..., Any]] = {
+    "erf": _of_module_math(math.erf),
+    "erfc": _of_module_math(math.erfc),
     "cast": _cast,
     "select": _select,
     "complex": _complex,

@@ -76,6 +76,8 @@ _FUNCTIONS: Final = {
     "arccosh": OpInfo(1, "i"),
     "arctanh": OpInfo(1, "di"),
     "hypot": OpInfo(2, "o"),
+    "erf": OpInfo(1),  # no ufunc: those of the module math
+    "erfc": OpInfo(1),
     "logaddexp": OpInfo(2),
     "logaddexp2": OpInfo(2),
     "deg2rad": OpInfo(1),

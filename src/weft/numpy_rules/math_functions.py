@@ -40,6 +40,8 @@ _UNARY: dict[str, tuple[str, bool]] = {
     "asinh": ("arcsinh", False),
     "acosh": ("arccosh", True),
     "atanh": ("arctanh", True),
+    "erf": ("erf", False),
+    "erfc": ("erfc", False),
     "fabs": ("fabs", False),
     "degrees": ("rad2deg", False),
     "radians": ("deg2rad", False),
