@@ -703,3 +703,46 @@ def test_strides_of_results_with_many_variants() -> None:
     for array in turned:
         assert_same_outcome(run(program, (array,)), run(repeated_axes, (array,)))
     assert program.stats.variants == 8 + 3
+
+
+class Held:
+    """An array in an object."""
+
+    def __init__(self, held: Any) -> None:
+        self.held = held
+
+
+def rows(a):
+    return a.sum(axis=1) * 2, a + 1
+
+
+def rows_of_an_object(x):
+    return rows(x.held)
+
+
+def test_dense_arrays_after_strided_ones() -> None:
+    """They get a variant of their own, unless they are small; the calls between do not matter."""
+    program = weft.program(rows, fallback="error")
+    strided, dense, small = f8(40, 20)[::2], f8(20, 20), f8(5, 5)
+    for array, variants in (
+        (strided, 1),
+        (small, 1),
+        (f8(0, 3), 1),
+        (dense, 2),
+        (strided, 2),
+        (dense, 2),
+        (dense.T, 3),
+    ):
+        assert_same_outcome(run(program, (array,)), run(rows, (array,)), ulps=4)
+        assert program.stats.variants == variants
+    assert_native(program, calls=7)
+
+
+@pytest.mark.parametrize("what", ["compiled", "from disk"])
+def test_dense_arrays_in_an_object(what: str) -> None:
+    """What is stored for the same types of arguments must not be taken for the other layout."""
+    program = weft.program(rows_of_an_object, fallback="error")
+    for array in (f8(40, 20)[::2], f8(20, 20), f8(40, 20)[::2]):
+        assert_same_outcome(run(program, (Held(array),)), run(rows_of_an_object, (Held(array),)), ulps=4)
+    assert program.stats.variants == 2, what
+    assert_native(program, calls=3)

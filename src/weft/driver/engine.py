@@ -252,9 +252,10 @@ class Engine:
         """A variant for these types, from disk or compiled."""
         start = time.perf_counter()
         self._check_count()
+        general = self.stats.variants >= _MAX_VARIANTS
         try:
-            kernel, compiled = self._find(key, params)
-            self.host.install(kernel)
+            kernel, compiled = self._find(key, params, general)
+            self.host.install(kernel, takes_dense=general)
         except CompileError:
             raise
         except (WeftError, OSError) as problem:
@@ -282,18 +283,17 @@ class Engine:
                 PerformanceWarning, code.co_filename, code.co_firstlineno,
             )  # fmt: skip
 
-    def _find(self, key: Any, params: tuple[Any, ...]) -> tuple[kernels.Kernel, bool]:
+    def _find(self, key: Any, params: tuple[Any, ...], general: bool) -> tuple[kernels.Kernel, bool]:
         cache, toolchain = process_cache(), toolchain_for(compiler_choice())
         options = (toolchain.fingerprint, wants_sanitizers())
-        general = self.stats.variants >= _MAX_VARIANTS
         name = cache_key(self._code, key, self.options, repr(options), general)
         if dump_directory() is None:
-            kernel = kernels.load(cache, name, self.function, params)
+            kernel = kernels.load(cache, name, self.function, params, takes_dense=general)
             if kernel is not None:
                 return kernel, False
         with cache.lock(name):
             if dump_directory() is None:
-                kernel = kernels.load(cache, name, self.function, params)
+                kernel = kernels.load(cache, name, self.function, params, takes_dense=general)
                 if kernel is not None:
                     return kernel, False
             return self._compile(cache, name, toolchain, params, general), True

@@ -58,8 +58,8 @@ class Host:
 
             self.call = verified(function, self.dispatcher, options, graph)
 
-    def install(self, kernel: Kernel) -> None:
-        """Let calls that fit the kernel run it."""
+    def install(self, kernel: Kernel, *, takes_dense: bool = True) -> None:
+        """Let calls that fit the kernel run it. `takes_dense`: also dense arrays where it was compiled for strides."""
         info = kernel.info
         library = resolve_libraries(info.libraries)
         missing = [
@@ -81,6 +81,7 @@ class Host:
                     calls_at(self.function, call.function, call.line, call.keywords, call.results)
                     for call in info.numpy_calls
                 ],
+                takes_dense=takes_dense,
             )
         )
 

@@ -20,7 +20,7 @@ from weft.driver.fingerprints import function_fingerprint, same_array
 from weft.runtime.cache import Cache, Entry
 from weft.runtime.constants import NotDecodable, NotEncodable, decode_constant, encode_constant
 from weft.runtime.native import load_kernel
-from weft.support.abi import ArgKind, ArgSpec, KernelInfo, Slot, SlotKind, pack_order
+from weft.support.abi import SMALL_DENSE, ArgKind, ArgSpec, KernelInfo, Slot, SlotKind, pack_order
 from weft.support.records import record
 
 _MAX_ENTRIES = 4  # programs that differ only in what they find in globals, attributes or static arguments
@@ -162,13 +162,15 @@ def undecorated(obj: Any) -> Any:
 # ---- from disk ------------------------------------------------------------------------------------------------------
 
 
-def load(cache: Cache, key: str, function: FunctionType, params: Sequence[Any]) -> Kernel | None:
-    """A stored kernel that fits the call."""
+def load(
+    cache: Cache, key: str, function: FunctionType, params: Sequence[Any], *, takes_dense: bool = True
+) -> Kernel | None:
+    """A stored kernel that fits the call. `takes_dense`: be it one for strides that is given dense arrays."""
     for number in range(_MAX_ENTRIES):
         entry = cache.load(f"{key}-{number}")
         if entry is None:
             return None
-        kernel = _fitting(entry, function, params)
+        kernel = _fitting(entry, function, params, takes_dense)
         if kernel is not None:
             return kernel
     return None
@@ -182,7 +184,7 @@ def free_key(cache: Cache, key: str) -> str:
     return f"{key}-{_MAX_ENTRIES - 1}"
 
 
-def _fitting(entry: Entry, function: FunctionType, params: Sequence[Any]) -> Kernel | None:
+def _fitting(entry: Entry, function: FunctionType, params: Sequence[Any], takes_dense: bool) -> Kernel | None:
     info = entry.info
     objects = slot_objects(function, info.slots, params)
     if objects is None or manifest_of(info, objects) != entry.manifest:
@@ -194,9 +196,17 @@ def _fitting(entry: Entry, function: FunctionType, params: Sequence[Any]) -> Ker
         return None
     if not all(fits(arg, value, obj) for arg, value, obj in zip(info.args, values, objects, strict=True)):
         return None
-    if not _same_twins(info.args, objects):
+    if not _same_twins(info.args, objects) or not (takes_dense or _is_for_layouts(info.args, objects)):
         return None
     return Kernel(info, load_kernel(entry.library, info.symbol), constants, values, entry.source)
+
+
+def _is_for_layouts(args: Sequence[ArgSpec], objects: Sequence[Any]) -> bool:
+    """Whether no dense array of some size is given to a kernel for strides."""
+    return not any(
+        arg.kind is ArgKind.ARRAY and arg.layout == "S" and obj.size >= SMALL_DENSE and obj.flags.forc
+        for arg, obj in zip(args, objects, strict=True)
+    )
 
 
 def _same_twins(args: Sequence[ArgSpec], objects: Sequence[Any]) -> bool:

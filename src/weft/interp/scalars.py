@@ -192,7 +192,11 @@ def _exact_shift(x: int, y: int) -> int:
 
 def _of_module_math(function: Callable[[float], float]) -> Callable[..., Any]:
     elements = np.vectorize(function, otypes=[np.float64])
-    return lambda dtype, x: elements(x).astype(dtype)[()]
+
+    def apply(dtype: np.dtype[Any], x: Any) -> Any:
+        return elements(x).astype(dtype)[()]
+
+    return apply
 
 
 _SPECIAL: dict[str, Callable[..., Any]] = {

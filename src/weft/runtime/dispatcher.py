@@ -24,7 +24,17 @@ from typing import Any, NamedTuple, TypeAlias, cast
 import numpy as np
 
 from weft.runtime.native import MISSING, Native
-from weft.support.abi import DTYPE_INDEX, ArgKind, ArgSpec, Exit, KernelInfo, NumpyCall, Slot, flatten_recipe
+from weft.support.abi import (
+    DTYPE_INDEX,
+    SMALL_DENSE,
+    ArgKind,
+    ArgSpec,
+    Exit,
+    KernelInfo,
+    NumpyCall,
+    Slot,
+    flatten_recipe,
+)
 
 _SCALARS = {"py_bool": "bool", "py_int": "int64", "py_float": "float64", "py_complex": "complex128"}
 _LAYOUTS = {"S": 0, "C": 1, "F": 2}
@@ -73,6 +83,7 @@ class Variant(NamedTuple):
     on_finish: ExitCallback | None = None  # the same for every exit of a program with writebacks
     on_warn: WarnCallback = _ignore_warnings  # [(flags, site), ...]
     numpy_calls: Sequence[NumpyCallback] = ()  # one per `info.numpy_calls`
+    takes_dense: bool = True  # where it was compiled for strides; else only `SMALL_DENSE` arrays
 
 
 class Signature(NamedTuple):
@@ -151,7 +162,7 @@ class Dispatcher:
         self._native.add_variant(
             self.call,
             variant.address,
-            pack_tables(info),
+            pack_tables(info, takes_dense=variant.takes_dense),
             tuple(slot.name for slot in info.slots),
             tuple(values),
             tuple(variant.constants),
@@ -176,13 +187,13 @@ class Dispatcher:
         return Counters(*totals, variant_calls=variant_calls)
 
 
-def pack_tables(info: KernelInfo) -> bytes:
+def pack_tables(info: KernelInfo, *, takes_dense: bool = True) -> bytes:
     """Slots, argument checks, exits and NumPy calls as the int64 words native/variant.c reads."""
     may_warn = bool(info.warn_sites or info.numpy_calls)
     words = [len(info.slots), info.out_count, len(info.exits), int(bool(info.writebacks)), int(may_warn)]
     words.append(len(info.numpy_calls))
     for slot, arg in zip(info.slots, info.args, strict=True):
-        words += _slot_words(slot) + _arg_words(arg)
+        words += _slot_words(slot) + _arg_words(arg, takes_dense=takes_dense)
     for exit_ in info.exits:
         words += _exit_words(exit_)
     for call in info.numpy_calls:
@@ -194,8 +205,9 @@ def _slot_words(slot: Slot) -> list[int]:
     return [int(slot.kind), slot.index, slot.parent]
 
 
-def _arg_words(arg: ArgSpec) -> list[int]:
+def _arg_words(arg: ArgSpec, *, takes_dense: bool) -> list[int]:
     is_array = arg.kind == ArgKind.ARRAY
+    is_strided = is_array and arg.layout == "S"
     return [
         int(arg.kind),
         DTYPE_INDEX[arg.dtype] if arg.dtype else 0,
@@ -206,6 +218,7 @@ def _arg_words(arg: ArgSpec) -> list[int]:
         arg.same_as,
         arg.order if is_array else arg.length,
         arg.repeated,
+        SMALL_DENSE if is_strided and not takes_dense else 0,
     ]
 
 

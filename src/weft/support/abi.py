@@ -55,6 +55,9 @@ class ArgKind(IntEnum):
     DICT = 12  # exactly dict with the keys in `value`, a tuple, in that order; the values are slots of their own
 
 
+SMALL_DENSE = 256  # elements from which a dense array is not given to a kernel compiled for strides
+
+
 class SlotKind(IntEnum):
     """Where the object of a slot comes from."""
 

@@ -16,6 +16,7 @@ typedef struct {
     int kind, dtype, ndim, flags, same_as; /* flags: NumPy's that must be set */
     int written, array;                    /* array: number among the ARRAY slots */
     uint32_t ones, repeated;               /* axes: of length 1; with stride 0 and another length */
+    int64_t dense_below;                   /* ARRAY: dense ones fit if they have fewer elements; 0: all do */
     int64_t length;                        /* TUPLE, LIST: items; ARRAY: the order of its axes (pack_order), 0: any */
     PyObject *value;                       /* STATIC: the value, OBJECT, TUPLE: the class (None: tuple), DICT: keys */
 } arg_record;
@@ -248,13 +249,26 @@ static int in_order(const arg_record *arg, const PyArrayObject *array)
     return repeated == arg->repeated;
 }
 
+/* A kernel for strides takes small dense arrays too, which are not worth another; for large ones there is a faster one,
+ * made or to be made. */
+static int wants_dense_kernel(const arg_record *arg, const PyArrayObject *array)
+{
+    if (!arg->dense_below || !(array->flags & (NPY_C_CONTIGUOUS | NPY_F_CONTIGUOUS))) return 0;
+    int64_t size = 1;
+    for (int d = 0; d < array->ndim && size; d++) {
+        if (array->shape[d] > MAX_EXTENT / size) return 1;
+        size *= array->shape[d];
+    }
+    return size >= arg->dense_below;
+}
+
 static int array_fits(const arg_record *arg, PyObject *object)
 {
     if (Py_TYPE(object) != numpy.array_type) return 0;
     const PyArrayObject *array = (const PyArrayObject *)object;
     return array->ndim == arg->ndim && (array->flags & arg->flags) == arg->flags &&
            array->descr->type_num == dtypes[arg->dtype].type_num && array->descr->byteorder != FOREIGN_BYTE_ORDER &&
-           in_order(arg, array);
+           in_order(arg, array) && !wants_dense_kernel(arg, array);
 }
 
 /* Copies the shape and strides, checks the extents, finds the address range; returns 0 when the array does not fit. */

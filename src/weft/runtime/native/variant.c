@@ -47,6 +47,7 @@ static void read_arg(table_reader *reader, variant *v, int k)
     arg->same_as = next_within(reader, -1, k - 1);
     arg->length = next_word(reader);
     arg->repeated = (uint32_t)next_word(reader);
+    arg->dense_below = next_word(reader);
     arg->value = PyTuple_GetItem(v->values, k);
     if (!arg->value || (arg->kind == ARG_DICT && PyTuple_Size(arg->value) < 0)) reader->bad = 1;
     if (arg->kind != ARG_ARRAY) return;
@@ -138,8 +139,8 @@ static int read_library(variant *v, PyObject *addresses)
 }
 
 /* tables: slot_count, out_count, exit_count, has_writebacks, may_warn, call_count; per slot: kind, index, parent, then
- * the arg's kind, dtype, ndim, layout, ones, written, same_as, length, repeated; per exit: has_frames, word count, words;
- * per NumPy call: word count, words, first, result count, per result: dtype, ndim. `limits`: how many parameters and
+ * the arg's kind, dtype, ndim, layout, ones, written, same_as, length, repeated, dense_below; per exit: has_frames, word
+ * count, words; per NumPy call: word count, words, first, result count, per result: dtype, ndim. `limits`: how many parameters and
  * cells there are. */
 static int read_tables(variant *v, PyObject *tables, const int limits[2])
 {
