@@ -132,7 +132,7 @@ class Inputs:
         self.args: list[ArgSpec] = []
         self.operands: list[Operand] = []
         self.scalars: list[tuple[int, Value]] = []
-        self._writes = assigned
+        self.writes = assigned
         self.assigned: tuple[str, ...] = ()  # keys "@slot.name" of attributes the program assigns
 
     def add(self, slot: Slot, example: Any, name: str) -> Operand:
@@ -348,43 +348,8 @@ class Inputs:
         """The key of an attribute that is written back on every way out; lowering starts again if that is new."""
         key = f"@{owner.slot}.{name}"
         if key not in self.assigned:
-            raise NeedWriteback(Assigned(self._trail(owner.slot), name))
+            raise NeedWriteback(Assigned(_trail(self, owner.slot), name))
         return key
-
-    def _trail(self, number: int) -> tuple[Slot, ...]:
-        trail: list[Slot] = []
-        while number >= 0:
-            slot = self.slots[number]
-            if not trail or self.args[number].kind is not ArgKind.IGNORED:
-                trail.insert(0, slot)
-                number = slot.index if slot.kind is SlotKind.ATTRIBUTE else slot.parent
-                continue
-            raise self.build.error("E143", "attributes of this object are not assigned in compiled code", "pass it in")
-        return tuple(trail)
-
-    def enter_assigned(self) -> None:
-        """Find the objects whose attributes are assigned, before anything else is read."""
-        owners = [self._followed(write.trail) for write in self._writes]
-        self.assigned = tuple(f"@{owner}.{write.name}" for owner, write in zip(owners, self._writes, strict=True))
-
-    def _followed(self, trail: tuple[Slot, ...]) -> int:
-        number = -1
-        for old in trail:
-            match old.kind:
-                case SlotKind.PARAM:
-                    slot, value = old, self.objects[self.slots.index(old)]
-                case SlotKind.ATTRIBUTE:
-                    slot, value = old._replace(index=number), getattr(self.objects[number], old.name)
-                case SlotKind.GLOBAL:
-                    slot, value = old, self.function.__globals__[old.name]
-                case SlotKind.CELL:
-                    slot, value = old, (self.function.__closure__ or ())[old.index].cell_contents
-                case _:
-                    slot = old._replace(parent=number)
-                    value = self.objects[number][old.index if old.kind is SlotKind.ITEM else old.name]
-            self.add(slot, value, old.name)
-            number = self.slots.index(slot)
-        return number
 
     def finished_args(self) -> tuple[ArgSpec, ...]:
         """The specs, with the arrays that are written marked."""
@@ -449,3 +414,41 @@ def _bounds_operand(inputs: Inputs, number: int, example: slice[Any, Any, Any] |
         return Slice(start, stop, step)
     first, last, every = (cast("Index", cast("Scalar", part).expr) for part in (start, stop, step))
     return Range(first, last, every)
+
+
+def enter_assigned(inputs: Inputs) -> None:
+    """Find the objects whose attributes are assigned, before anything else is read."""
+    owners = [_followed(inputs, write.trail) for write in inputs.writes]
+    inputs.assigned = tuple(f"@{owner}.{write.name}" for owner, write in zip(owners, inputs.writes, strict=True))
+
+
+def _trail(inputs: Inputs, number: int) -> tuple[Slot, ...]:
+    trail: list[Slot] = []
+    while number >= 0:
+        slot = inputs.slots[number]
+        if not trail or inputs.args[number].kind is not ArgKind.IGNORED:
+            trail.insert(0, slot)
+            number = slot.index if slot.kind is SlotKind.ATTRIBUTE else slot.parent
+            continue
+        raise inputs.build.error("E143", "attributes of this object are not assigned in compiled code", "pass it in")
+    return tuple(trail)
+
+
+def _followed(inputs: Inputs, trail: tuple[Slot, ...]) -> int:
+    number = -1
+    for old in trail:
+        match old.kind:
+            case SlotKind.PARAM:
+                slot, value = old, inputs.objects[inputs.slots.index(old)]
+            case SlotKind.ATTRIBUTE:
+                slot, value = old._replace(index=number), getattr(inputs.objects[number], old.name)
+            case SlotKind.GLOBAL:
+                slot, value = old, inputs.function.__globals__[old.name]
+            case SlotKind.CELL:
+                slot, value = old, (inputs.function.__closure__ or ())[old.index].cell_contents
+            case _:
+                slot = old._replace(parent=number)
+                value = inputs.objects[number][old.index if old.kind is SlotKind.ITEM else old.name]
+        inputs.add(slot, value, old.name)
+        number = inputs.slots.index(slot)
+    return number

@@ -16,7 +16,7 @@ from typing import Any
 
 from weft.frontend.callees import Callee, activate, refuse_kind
 from weft.frontend.context import Lowering
-from weft.frontend.inputs import Assigned, Inputs, Namespace, NeedWriteback, UnsupportedArgument
+from weft.frontend.inputs import Assigned, Inputs, Namespace, NeedWriteback, UnsupportedArgument, enter_assigned
 from weft.frontend.prune import prune
 from weft.frontend.rows import WrittenLater, check_held
 from weft.frontend.source import FunctionSource
@@ -150,7 +150,7 @@ def _enter_attributes(ctx: Lowering) -> None:
     from weft.frontend.expressions import attribute
     from weft.numpy_rules.values import Instance, Unbound
 
-    ctx.inputs.enter_assigned()
+    enter_assigned(ctx.inputs)
     for key in ctx.inputs.assigned:
         slot, _, name = key[1:].partition(".")
         operand = ctx.inputs.operands[int(slot)]
