@@ -485,6 +485,35 @@ def lists_made_anew_in_a_loop(n):
     return out, total
 
 
+@TABLE.add(lambda: (i8(6, 5) % 3, 2, 2), lambda: (i8(6, 5) * 0 + 1, 0, 0), lambda: (i8(2, 2), 0, 0))
+def breadth_first(grid, r, c):
+    """Four appends under conditions: more lengths than a choice has."""
+    rows, columns = grid.shape
+    queue = [(r, c)]
+    order = []
+    while queue:
+        y, x = queue.pop(0)
+        order.append(y * columns + x)
+        for dy, dx in [(1, 0), (-1, 0), (0, 1), (0, -1)]:
+            ny, nx = y + dy, x + dx
+            if 0 <= ny < rows and 0 <= nx < columns and grid[ny, nx] == 1:
+                grid[ny, nx] = 2
+                queue.append((ny, nx))
+    return order
+
+
+@TABLE.add(*(lambda n=n: (f8(9), n) for n in (0, 1, 7)))
+def joined_lists(v, n):
+    a = [1.0] + [v[k] * 2.0 + float(k) for k in range(0)] + [float(k) for k in range(n)]
+    b = [k for k in range(n)] + [7] + [k for k in range(n)]
+    c = [(1, 2)]
+    for k in range(n):
+        c.append((k, k))
+    d = a
+    d = d + [2.0]
+    return a, b + b, c + [(5, 6)], [v[0]] + [v[k] for k in range(n)], d, sum(k * x for k, x in enumerate(b[1:]))
+
+
 # ---------------------------------------------------------------- comprehensions and generators
 
 

@@ -11,8 +11,8 @@ import numpy as np
 from weft.frontend.attributes import attribute, call_rule
 from weft.frontend.branches import bound, choose, split
 from weft.frontend.context import Lowering
+from weft.frontend.growing import joined, repeated
 from weft.frontend.growing import read_item as read_list_item
-from weft.frontend.growing import repeated
 from weft.frontend.heap import contents, kept, resolved
 from weft.frontend.keys import kept_key, plain_key, split_key
 from weft.frontend.known import is_constant_int, static_int
@@ -135,7 +135,7 @@ def _binary_plain(ctx: Lowering, name: str, left: Operand, right: Operand) -> Op
             return python_binary(ctx.build, name, left, right)
     if isinstance(left, Scalar | Array) and isinstance(right, Scalar | Array):
         return _numpy_binary(ctx, name, left, right)
-    if isinstance(left, Tuple) or isinstance(right, Tuple):
+    if isinstance(left, Tuple | Growing) or isinstance(right, Tuple | Growing):
         found = _sequence_binary(ctx, name, left, right)
         if found is not None:
             return found
@@ -155,6 +155,8 @@ def _sequence_binary(ctx: Lowering, name: str, left: Operand, right: Operand) ->
     match left, right:
         case Tuple(), Tuple() if name == "add" and left.is_list == right.is_list:
             return Tuple(left.items + right.items, left.is_list)
+        case (Growing(), _) | (_, Growing()):
+            return joined(ctx, left, right) if name == "add" else None
         case Tuple(), Tuple() if name in ("equal", "not_equal"):
             return _equal_tuples(ctx, name, left, right)
         case (Tuple(), Scalar(expr=count)) | (Scalar(expr=count), Tuple()) if name == "multiply":

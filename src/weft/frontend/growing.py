@@ -6,8 +6,9 @@ out:  a buffer with room to spare, and how many items it holds
 before:  for i in range(n): out.append(x)       out: Tuple, one item longer each time
 after:   a buffer and a count are carried; where the buffer is full, one of twice the size takes its place
 
-Items are numbers, tuples or lists of numbers, or arrays of one shape (`weft.frontend.rows`). Lists and arrays stay
-where they are: what a name referred to would be a copy of them.
+Items are numbers, tuples or lists of numbers, or arrays of one shape (`weft.frontend.rows`). Lists stay where they are:
+what a name referred to would be a copy of them. Of an array a copy is taken out, which nobody may write or see beside
+the list.
 """
 
 from __future__ import annotations
@@ -17,12 +18,23 @@ from dataclasses import replace
 
 from weft.frontend.branches import choose
 from weft.frontend.context import Lowering
-from weft.frontend.rows import empty_list, flat_size, guard_row, item_kind, row_of, same_items, width, written_row
+from weft.frontend.rows import (
+    empty_list,
+    flat_size,
+    guard_row,
+    item_kind,
+    note_taken,
+    row_of,
+    same_items,
+    taken_row,
+    width,
+    written_row,
+)
 from weft.ir.dtypes import NP_BOOL, PY_INT, DType, ScalarType
 from weft.ir.exprs import Expr, Index, const_index, op
 from weft.numpy_rules.arrays import copy_array, empty_array
 from weft.numpy_rules.elementwise import cast, initialise, store
-from weft.numpy_rules.indexing import index_view, narrow_axis
+from weft.numpy_rules.indexing import drop_axis, index_view, narrow_axis
 from weft.numpy_rules.reshaping import flat_array, split_axis
 from weft.numpy_rules.scalars import as_index
 from weft.numpy_rules.type_conversions import python_cast
@@ -65,6 +77,14 @@ def materialised(ctx: Lowering, items: tuple[Operand, ...], like: Operand) -> Gr
     return held
 
 
+def in_buffer(ctx: Lowering, held: Operand, like: Operand) -> Growing:
+    """A list in a buffer, whether it was so before or not."""
+    if isinstance(held, Growing):
+        return held
+    assert isinstance(held, Tuple)
+    return materialised(ctx, held.items, like)
+
+
 def _added(ctx: Lowering, held: Growing, buffer: Array, item: Operand) -> Growing:
     """Write behind the last item: what Python would see of the list stays as it is."""
     was_dirty = ctx.build.dirty
@@ -101,6 +121,8 @@ def item_at(ctx: Lowering, held: Growing, position: Index) -> Operand:
 
 
 def _typed(ctx: Lowering, held: Growing, position: Index) -> Operand:
+    if held.form == "array":
+        return taken_row(ctx, Array(drop_axis(elements(held).view, 0, position), held.buffer.dtype))
     _check_loose(ctx, held)
     if held.form == "tuple":
         first = position * width(held)
@@ -138,10 +160,13 @@ def read_item(ctx: Lowering, held: Growing, key: Operand) -> Operand:
 
 
 def _part(ctx: Lowering, held: Growing, key: Operand) -> Growing:
-    _check_loose(ctx, held)
+    if held.form != "array":
+        _check_loose(ctx, held)
     view, _ = index_view(ctx.build, elements(held), key)
-    part = copy_array(ctx.build, Array(view, held.buffer.dtype), order="C")
-    return replace(held, buffer=flat_array(ctx.build, part), count=part.shape[0])
+    items = Array(view, held.buffer.dtype)
+    part = taken_row(ctx, items) if held.form == "array" else copy_array(ctx.build, items, order="C")
+    shared = held.shared or held.form == "array"
+    return replace(held, buffer=flat_array(ctx.build, part), count=part.shape[0], shared=shared)
 
 
 def _positions(held: Growing) -> Array:
@@ -213,6 +238,39 @@ def extended(ctx: Lowering, held: Growing, items: Array) -> Growing:
     store(build, Array(rest, buffer.dtype), items)
     build.dirty = was_dirty
     return replace(held, buffer=buffer, count=total)
+
+
+def joined(ctx: Lowering, left: Operand, right: Operand) -> Growing | None:
+    """`left + right` of two lists of one kind of item, one of them of any length; None for any other operands."""
+    like = left if isinstance(left, Growing) else right
+    sides = [_as_growing(ctx, side, like) for side in (left, right) if isinstance(like, Growing)]
+    first, second = sides or (None, None)
+    if first is None or second is None or first.form == "list":
+        return None
+    build = ctx.build
+    for known, extent in zip(first.row, second.row, strict=True):
+        if known is not extent:
+            build.guard_equal(known, extent, "arrays of different shapes in lists that are joined")
+    used, added = first.count * width(first), second.count * width(first)
+    buffer = empty_array(build, (used + added,), first.buffer.dtype, name="list")
+    initialise(build, _start(buffer, used), _start(first.buffer, used))
+    rest = narrow_axis(_start(buffer, used + added).view, 0, used, added, const_index(1))
+    initialise(build, Array(rest, buffer.dtype), _start(second.buffer, added))
+    if first.form == "array":
+        note_taken(ctx, buffer)
+    shared = first.shared or second.shared or first.form == "array"
+    return replace(first, buffer=buffer, count=first.count + second.count, shared=shared)
+
+
+def _as_growing(ctx: Lowering, side: Operand, like: Operand) -> Growing | None:
+    """A list as one of any length, if its items are like those of another."""
+    match side:
+        case Growing() if item_kind(side) == item_kind(like):
+            return side
+        case Tuple(items=items, is_list=True) if {item_kind(item) for item in items} <= {item_kind(like)}:
+            return materialised(ctx, items, like)
+        case _:
+            return None
 
 
 def in_front(ctx: Lowering, held: Growing, value: Operand) -> Growing:

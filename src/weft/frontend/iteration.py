@@ -196,7 +196,7 @@ def remaining(ctx: Lowering, item: Operand, position: Index) -> Bundle:
             return _pack(ctx, "range", start + step * following, stop, step)
         case Ref() | Dict() | Static(value=str()) | Iteration(kind="keys" | "values" | "items"):
             return _remaining_items(ctx, item, position)
-        case Array() | Tuple():
+        case Array() | Tuple() | Growing():
             return _pack(ctx, "items", ctx.bundle(item), following, length(ctx, item) - following, ONE)
         case Flat(line=Array() as line):
             return remaining(ctx, line, position)

@@ -11,16 +11,18 @@ from __future__ import annotations
 
 from weft.frontend.context import Lowering
 from weft.frontend.heap import resolved
-from weft.frontend.rows import refuse_shared
+from weft.frontend.rows import refuse_shared, refuse_taken
 from weft.ir.nodes import Storage
 from weft.numpy_rules.builder import Builder
 from weft.numpy_rules.values import Array, Dict, Either, Growing, Made, Operand, Tuple
 
 
-def refuse_copies_of_views(ctx: Lowering, operand: Operand, *, returned: bool = False) -> None:
+def refuse_copies_of_views(ctx: Lowering, *operands: Operand, returned: bool = False) -> None:
     """A result that NumPy has as a view must not come back as a copy, nor a read-only one as one to write."""
-    seen = _arrays_seen(ctx, operand) if returned else None
-    for array in _arrays(ctx, operand):
+    assigned = [ctx.env[key] for key in ctx.inputs.assigned if key in ctx.env]
+    refuse_taken(ctx, [leaf for part in (*operands, *assigned) for leaf in _leaves(ctx, part)])
+    seen = {name for operand in operands for name in _arrays_seen(ctx, operand)} if returned else None
+    for array in (array for operand in operands for array in _arrays(ctx, operand)):
         if array.readonly:
             raise ctx.build.error("E138", "a read-only view cannot be returned", "return a copy of it")
         for name in ctx.build.reaches(array.view.container):
@@ -41,6 +43,15 @@ def _arrays(ctx: Lowering, operand: Operand) -> list[Array]:
             return [array for item in items for array in _arrays(ctx, item)]
         case _:
             return []
+
+
+def _leaves(ctx: Lowering, operand: Operand) -> list[Operand]:
+    """The arrays and lists of any length in an operand."""
+    match resolved(ctx, operand):
+        case Tuple(items=items) | Dict(items=items) | Made(items=items) | Either(items=items):
+            return [leaf for item in items for leaf in _leaves(ctx, item)]
+        case leaf:
+            return [leaf]
 
 
 def _arrays_seen(ctx: Lowering, operand: Operand) -> set[str]:

@@ -11,6 +11,7 @@ program is known (`check_held`).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -19,6 +20,7 @@ from weft.frontend.context import Lowering
 from weft.ir.dtypes import NP_BOOL, PY_INT, DType, ScalarType
 from weft.ir.exprs import Index, const_index, op
 from weft.ir.nodes import Alloc, NumpyCall, View
+from weft.numpy_rules.arrays import copy_array
 from weft.numpy_rules.builder import Builder
 from weft.numpy_rules.elementwise import cast, store
 from weft.numpy_rules.gathering import is_new
@@ -157,11 +159,39 @@ def _written_array(ctx: Lowering, held: Growing, buffer: Array, item: Array) -> 
     size = flat_size(ctx, item.shape)
     line = replace(buffer.view, shape=((held.count + 1) * size,))
     rows = split_axis(line, 0, (held.count + 1, *item.shape))
-    shared = not is_new(build, item.view.container)
+    shared = not is_new(build, item.view.container) or bool(
+        build.ledger.taken & set(build.reaches(item.view.container))
+    )
     if shared:
         build.ledger.held.append(_held(build, item.view.container))
     store(build, Array(drop_axis(rows, 0, held.count), buffer.dtype), item)
     return item.shape, shared
+
+
+def taken_row(ctx: Lowering, row: Array) -> Array:
+    """An array in a list, or several: a copy, as long as nobody writes it."""
+    copy = copy_array(ctx.build, row, order="C")
+    note_taken(ctx, copy)
+    return copy
+
+
+def note_taken(ctx: Lowering, copy: Array) -> None:
+    """An array stands for others in a list from here on."""
+    build = ctx.build
+    if build.span in ctx.refused_lists:
+        raise build.error("E149", "an array in a list is taken out and written or returned later", "take a copy of it")
+    build.ledger.taken.add(copy.view.container)
+    build.ledger.held.append(_held(build, copy.view.container))
+
+
+def refuse_taken(ctx: Lowering, operands: Sequence[Operand]) -> None:
+    """Of a list and the arrays taken out of it no two are seen at once: they would not be the same objects."""
+    taken = ctx.build.ledger.taken
+    arrays = [item for item in operands if isinstance(item, Array)]
+    found = [array for array in arrays if taken & set(ctx.build.reaches(array.view.container))]
+    lists = [item for item in operands if isinstance(item, Growing) and item.form == "array"]
+    if found and len(found) + len(lists) > 1:
+        raise WrittenLater(frozenset(held.span for held in ctx.build.ledger.held if held.container in taken))
 
 
 def _held(build: Builder, name: str) -> Held:

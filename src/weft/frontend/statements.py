@@ -21,6 +21,7 @@ from weft.frontend.expressions import (
     lower_expression,
     subscript,
 )
+from weft.frontend.growing import common_kind, in_buffer
 from weft.frontend.heap import contents, kept, rebound, reconcile, share_only_repeated
 from weft.frontend.inputs import UnsupportedArgument, static_operand
 from weft.frontend.iteration import element
@@ -92,9 +93,8 @@ def _lower_or_leave(ctx: Lowering, stmt: ast.stmt, path: Path) -> bool:
         if problem.code in _NEVER_LEFT:
             raise
         restore_state(ctx, state)
-        for activation in ctx.activations:  # what Python would be given in place of a view, it might write
-            for operand in activation.env.values():
-                refuse_copies_of_views(ctx, operand)
+        # What Python would be given in place of a view, it might write.
+        refuse_copies_of_views(ctx, *(operand for known in ctx.activations for operand in known.env.values()))
         reason = f"{NOT_COMPILED}{problem.message}"
     with ctx.statement(stmt, path):
         ctx.build.leave(reason)
@@ -458,14 +458,27 @@ def lower_if_arms(ctx: Lowering, test: Expr, then: Callable[[], bool], orelse: C
         emit_branch(ctx, test, (scopes[0], scopes[1]), {}, (None, None))
         return False
     changed = _changed(before, reached, live)
-    templates: dict[str, Template] = {
-        name: join_all(ctx, [env.get(name, Unbound()) for env in reached], name) for name in changed
-    }
+    templates: dict[str, Template] = {name: _joined(ctx, scopes, envs, name) for name in changed}
     filled = [None if env is None else {name: env.get(name, Unbound()) for name in changed} for env in envs]
     below = emit_branch(ctx, test, (scopes[0], scopes[1]), templates, (filled[0], filled[1]))
     activation.env = {name: operand for name, operand in before.items() if _keeps(name, reached)}
     activation.env.update(rebound(ctx, below))
     return True
+
+
+def _joined(ctx: Lowering, scopes: list[Scope], envs: list[dict[str, Operand] | None], name: str) -> Template:
+    """What a name is below the arms; a list of too many different lengths is put into a buffer at the end of each."""
+    arms = [(scope, env) for scope, env in zip(scopes, envs, strict=True) if env is not None]
+    try:
+        return join_all(ctx, [env.get(name, Unbound()) for _, env in arms], name)
+    except CompileError:
+        kind = common_kind(env.get(name, Unbound()) for _, env in arms)
+        if kind is None:
+            raise
+    for scope, env in arms:
+        with ctx.build.reopened(scope):
+            env[name] = split(ctx, env[name], lambda held: in_buffer(ctx, held, kind))
+    return join_all(ctx, [env[name] for _, env in arms], name)
 
 
 def _changed(before: dict[str, Operand], reached: list[dict[str, Operand]], live: Names) -> list[str]:

@@ -103,6 +103,7 @@ class Ledger:
     places: dict[str, Known[tuple[Array, ...]]] = field(default_factory=dict[str, "Known[tuple[Array, ...]]"])
     writes: dict[str, int] = field(default_factory=dict[str, int])  # how often the code so far writes a container
     held: list[Held] = field(default_factory=list["Held"])  # arrays that stand in lists as copies
+    taken: set[str] = field(default_factory=set[str])  # copies that stand for an array in a list
 
 
 class Guards:
@@ -124,6 +125,15 @@ class Guards:
     def scope(self) -> Scope:
         """The region that is open now."""
         return self.scopes[-1]
+
+    @contextmanager
+    def reopened(self, scope: Scope) -> Generator[None, None, None]:
+        """Go on at the end of a region that was left and is not closed yet."""
+        self.scopes.append(scope)
+        try:
+            yield
+        finally:
+            self.scopes.pop()
 
     @contextmanager
     def region(self) -> Generator[Scope, None, None]:
