@@ -398,3 +398,22 @@ def test_parts_that_are_views_stay_views_across_python() -> None:
         for n in (1, 2, 3, 3):
             expected = run(function, (np.array([3 + 2j, 1 - 1j, 2 + 5j]), n))
             assert_same_outcome(run(program, (np.array([3 + 2j, 1 - 1j, 2 + 5j]), n)), expected, 4.0, f"n={n}")
+
+
+def shrinking(v: Any, seen: Any) -> Any:
+    left = [float(x) for x in v.tolist()]
+    total = 0.0
+    while left:
+        for x in left:
+            total += x * 2 + v[0]
+        seen.add(len(left))
+        left = left[:-1]
+    return total
+
+
+def test_a_list_that_python_shortens_is_not_compiled_for_every_length() -> None:
+    program = weft.program(shrinking)
+    actual, expected = run(program, (np.arange(9.0), set())), run(shrinking, (np.arange(9.0), set()))
+    assert_same_outcome(actual, expected)
+    assert program.stats.variants <= 5
+    assert any("changes its length" in reason for reason in program.stats.reasons)

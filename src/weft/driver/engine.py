@@ -19,7 +19,7 @@ from weft.driver import kernels
 from weft.driver.annotations import check_annotations
 from weft.driver.collector import collector_paused
 from weft.driver.family import CutFunction, Family
-from weft.driver.fingerprints import cache_key, code_fingerprint, identity_key, type_key
+from weft.driver.fingerprints import cache_key, code_fingerprint, identity_key, type_key, without_lengths
 from weft.driver.host import Host
 from weft.driver.kernels import GoesToPython
 from weft.driver.options import Options, compiler_choice, dump_directory, wants_sanitizers
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 _OFTEN = 2
 _MAX_VARIANTS = 8
 _MAX_GENERAL = 16
+_MAX_LENGTHS = 2  # of a list that Python changes between calls of a piece
 
 
 @lru_cache(maxsize=1)
@@ -91,6 +92,7 @@ class Engine:
         self.host.on_left = self._left
         self.call: Callable[..., Any] = self.host.call
         self._lock = threading.RLock()
+        self._lengths: dict[Any, int] = {}  # variants of a piece that differ in the lengths of lists alone
         self._refused: dict[Any, Refusal | None] = {}  # types that are not compiled as a whole; None: that do not fit
         self._newest: kernels.Kernel | None = None
         self.sources: list[str] = []
@@ -252,6 +254,7 @@ class Engine:
         """A variant for these types, from disk or compiled."""
         start = time.perf_counter()
         self._check_count()
+        self._check_lengths(key)
         general = self.stats.variants >= _MAX_VARIANTS
         try:
             kernel, compiled = self._find(key, params, general)
@@ -282,6 +285,18 @@ class Engine:
                 f"{self.function.__qualname__} is called with many different argument types: from now on any strides",
                 PerformanceWarning, code.co_filename, code.co_firstlineno,
             )  # fmt: skip
+
+    def _check_lengths(self, key: Any) -> None:
+        """A list that grows or shrinks between calls of a piece is another type every time: not worth compiling."""
+        free = without_lengths(key)
+        if self._cell is None or free == key:
+            return
+        self._lengths[free] = self._lengths.get(free, 0) + 1
+        if self._lengths[free] > _MAX_LENGTHS:
+            place = Span.from_code(self.function.__code__)
+            raise CompileError(
+                "E305", "a list changes its length in Python between these statements", place, "use arrays"
+            )
 
     def _find(self, key: Any, params: tuple[Any, ...], general: bool) -> tuple[kernels.Kernel, bool]:
         cache, toolchain = process_cache(), toolchain_for(compiler_choice())

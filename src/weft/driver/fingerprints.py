@@ -94,6 +94,16 @@ def _container_key(value: Any, depth: int) -> Any:
     return (*name, *(type_key(item, depth + 1) for item in value))
 
 
+def without_lengths(key: Any) -> Any:
+    """The key of arguments in which lists of one kind of item have no length."""
+    if not isinstance(key, tuple):
+        return key
+    parts = cast("tuple[Any, ...]", key)
+    if parts[:2] == ("builtins", "list") and len(set(parts[2:])) <= 1:
+        return (*parts[:2], "any length")
+    return tuple(map(without_lengths, parts))
+
+
 def identity_key(values: Sequence[Any]) -> tuple[int, ...]:
     """For every array, the first argument that is the very same array."""
     found: list[int] = []
