@@ -26,6 +26,22 @@ def test_control(row: Row) -> None:
 # ---------------------------------------------------------------- for
 
 
+@TABLE.add(*(lambda n=n, b=b: (f8(12), n, 2, b) for n in (0, 1, 7) for b in (0, 3, 10)))
+def parts_of_ranges(v, n, a, b):
+    seen = [0.0]
+    for i in range(n)[::-1]:
+        seen.append(float(v[i]))
+    for step in (1, -1, 2, -3):
+        for i in range(a, b)[::step]:
+            seen.append(float(v[i]))
+    return seen, range(n)[::-1], range(a, b, 2)[::3], range(b, a, -2)[::-2]
+
+
+@TABLE.add(*(lambda n=n, i=i: (n, i) for n in (9, 2) for i in (0, -1, 5)))
+def items_of_ranges(n, i):
+    return range(2, n, 3)[i], range(n)[-1]
+
+
 @TABLE.add(lambda: (0, 10, 3), lambda: (10, 0, -3), lambda: (5, 5, 1), lambda: (-7, 8, 4), lambda: (0, 5, -1))
 def over_ranges(start, stop, step):
     total = 0

@@ -502,6 +502,22 @@ def breadth_first(grid, r, c):
     return order
 
 
+@TABLE.add(
+    *(lambda n=n, x=x: (np.array([1.0, 2.0, 1.0]), n, x) for n, x in ((1, 0), (9, 16), (9, 2), (3, 99))),
+    lambda: (np.array([np.nan, 1.0]), 3, 0),
+    lambda: (f8(3), 0, 0),
+    need="compiled",
+)
+def removed(v, n, x):
+    a = [k * 2 for k in range(n)]
+    for k in range(n):
+        a.append(k)
+    a.remove(x)
+    b = [y for y in v]
+    b.remove(v[0])
+    return a, b, len(a)
+
+
 @TABLE.add(*(lambda n=n: (f8(9), n) for n in (0, 1, 7)))
 def joined_lists(v, n):
     a = [1.0] + [v[k] * 2.0 + float(k) for k in range(0)] + [float(k) for k in range(n)]

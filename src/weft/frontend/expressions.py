@@ -418,12 +418,20 @@ def _subscript_plain(ctx: Lowering, owner: Operand, key: Operand) -> Operand:
             return dict_item(ctx, owner, key)
         case Growing():
             return read_list_item(ctx, owner, key)
+        case Range():
+            return _range_item(ctx, owner, key)
         case Never():
             return owner
         case Static(value=value):
             return _static_item(ctx, value, key)
         case _:
             raise _not_indexed(ctx)
+
+
+def _range_item(ctx: Lowering, owner: Range, key: Operand) -> Operand:
+    from weft.frontend.iteration import range_item
+
+    return range_item(ctx, owner, key)
 
 
 def _static_item(ctx: Lowering, value: Any, key: Operand) -> Operand:

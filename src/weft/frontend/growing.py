@@ -273,6 +273,19 @@ def _as_growing(ctx: Lowering, side: Operand, like: Operand) -> Growing | None:
             return None
 
 
+def without(ctx: Lowering, held: Growing, position: Index) -> Growing:
+    """The list of numbers without the one at a position."""
+    build, after = ctx.build, held.count - 1 - position
+    target = empty_array(build, (held.count + _ROOM,), held.buffer.dtype, name="list")
+    initialise(build, _start(target, position), _start(held.buffer, position))
+    rest, kept = (
+        Array(narrow_axis(_start(line, end).view, 0, first, after, const_index(1)), held.buffer.dtype)
+        for line, end, first in ((target, held.count - 1, position), (held.buffer, held.count, position + 1))
+    )
+    initialise(build, rest, kept)
+    return replace(held, buffer=target, count=held.count - 1)
+
+
 def in_front(ctx: Lowering, held: Growing, value: Operand) -> Growing:
     """The list with one more item before all others."""
     _check_fitting(ctx, held, value)

@@ -12,10 +12,10 @@ from weft.frontend.alike import are_alike, chosen
 from weft.frontend.context import Lowering
 from weft.frontend.growing import item_at
 from weft.frontend.heap import contents
-from weft.ir.dtypes import NP_BOOL, PY_INT
+from weft.ir.dtypes import NP_BOOL, PY_INT, DType
 from weft.ir.exprs import Index, const_index, op
-from weft.ir.nodes import Bundle, Constant, Pack
-from weft.numpy_rules.indexing import drop_axis
+from weft.ir.nodes import Axis, Bundle, Constant, Pack, View
+from weft.numpy_rules.indexing import drop_axis, index_view
 from weft.numpy_rules.scalars import as_index
 from weft.numpy_rules.values import (
     Array,
@@ -84,6 +84,26 @@ def make_range(ctx: Lowering, values: list[Index], wish: str = "") -> Range:
         ctx.build.leave("range() arg 3 must not be zero")
         step = ONE
     return Range(start, stop, step, wish)
+
+
+def range_item(ctx: Lowering, item: Range, key: Operand) -> Operand:
+    """`range(...)[i]` and `range(...)[::k]`."""
+    count = length(ctx, item)
+    match key:
+        case Scalar() if key.type.dtype.kind in "biu":
+            line = Array(View("", (count,), (Axis(ZERO, ((0, ONE),)),)), DType.INT64)
+            view, _ = index_view(ctx.build, line, key)
+            return Scalar(item.start + item.step * view.axes[0].offset)
+        case Slice(start=Static(value=None), stop=Static(value=None), step=every):
+            step = _bound(ctx, every, ONE)
+            if step.constant is None:
+                raise ctx.build.error("E109", "a step that is not known is not compiled here", "write the range itself")
+            if step.constant > 0:
+                return make_range(ctx, [item.start, item.start + item.step * count, item.step * step], item.wish)
+            last = item.start + item.step * (count - 1)
+            return make_range(ctx, [last, item.start - item.step, item.step * step], item.wish)
+        case _:
+            raise ctx.build.error("E109", "this part of a range is not compiled", "write the range itself")
 
 
 def length(ctx: Lowering, item: Operand) -> Index:

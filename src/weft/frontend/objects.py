@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from weft.frontend.alike import are_alike, chosen
+from weft.frontend.attributes import call_rule
 from weft.frontend.branches import split
 from weft.frontend.context import Lowering
 from weft.frontend.growing import (
@@ -22,6 +23,7 @@ from weft.frontend.growing import (
     in_front,
     popped,
     popped_first,
+    without,
     write_item,
 )
 from weft.frontend.heap import change, contents, kept
@@ -30,6 +32,7 @@ from weft.frontend.iteration import element, length
 from weft.frontend.known import is_constant_int, static_int, string_method
 from weft.ir.dtypes import NP_BOOL, PY_INT, ScalarType
 from weft.ir.exprs import Const, Expr, Index, const_index, op
+from weft.numpy_rules.elementwise import apply_ufunc
 from weft.numpy_rules.scalars import as_index
 from weft.numpy_rules.values import (
     Array,
@@ -408,6 +411,23 @@ def _pop(ctx: Lowering, old: Operand, args: list[Operand]) -> _Change:
     return Tuple(tuple(items), is_list=True), value
 
 
+def _remove(ctx: Lowering, old: Operand, args: list[Operand]) -> _Change:
+    """The first item that is equal; a NaN may be there as the same object, which Python knows better."""
+    value = args[0]
+    if not isinstance(old, Growing) or old.form != "number" or not isinstance(value, Scalar) or value.type != old.type:
+        raise _unknown(ctx)
+    build = ctx.build
+    build.guard_nonnegative(old.count - 1, "list.remove(x): x not in list")
+    build.guard(op("equal", (value.expr, value.expr), NP_BOOL), "list.remove(x) of a NaN")
+    equal = apply_ufunc(build, "equal", (elements(old), value))
+    found = call_rule(ctx, "numpy.argmax", equal)
+    assert isinstance(equal, Array)
+    position = as_index(build, found)
+    assert position is not None
+    build.guard(build.read(equal.view, (position,), equal.dtype), "list.remove(x): x not in list")
+    return without(ctx, old, position), _NONE
+
+
 def _clear(ctx: Lowering, old: Operand, args: list[Operand]) -> _Change:
     _of_list(ctx, old)
     return Tuple((), is_list=True), _NONE
@@ -459,6 +479,6 @@ def _update(ctx: Lowering, old: Operand, args: list[Operand]) -> _Change:
 _Methods = dict[str, tuple[Callable[[Lowering, Operand, list[Operand]], _Change], int, int]]
 _LIST_CHANGES: _Methods = {
     "append": (_append, 1, 1), "extend": (_extend, 1, 1), "insert": (_insert, 2, 2), "pop": (_pop, 0, 1),
-    "clear": (_clear, 0, 0), "reverse": (_reverse, 0, 0),
+    "remove": (_remove, 1, 1), "clear": (_clear, 0, 0), "reverse": (_reverse, 0, 0),
 }  # fmt: skip
 _DICT_CHANGES: _Methods = {"pop": (_pop_key, 1, 2), "setdefault": (_set_default, 1, 2), "update": (_update, 1, 1)}
