@@ -14,6 +14,7 @@ from weft.frontend.context import Lowering
 from weft.frontend.growing import joined, repeated
 from weft.frontend.growing import read_item as read_list_item
 from weft.frontend.heap import contents, kept, resolved
+from weft.frontend.iteration import is_weft_map, map_domain, range_item
 from weft.frontend.keys import kept_key, plain_key, split_key
 from weft.frontend.known import is_constant_int, static_int
 from weft.frontend.objects import dict_item, fixed_items, position_of, sequence_item, slice_of
@@ -419,7 +420,7 @@ def _subscript_plain(ctx: Lowering, owner: Operand, key: Operand) -> Operand:
         case Growing():
             return read_list_item(ctx, owner, key)
         case Range():
-            return _range_item(ctx, owner, key)
+            return range_item(ctx, owner, key)
         case Never():
             return owner
         case Static(value=value):
@@ -428,15 +429,7 @@ def _subscript_plain(ctx: Lowering, owner: Operand, key: Operand) -> Operand:
             raise _not_indexed(ctx)
 
 
-def _range_item(ctx: Lowering, owner: Range, key: Operand) -> Operand:
-    from weft.frontend.iteration import range_item
-
-    return range_item(ctx, owner, key)
-
-
 def _static_item(ctx: Lowering, value: Any, key: Operand) -> Operand:
-    from weft.frontend.iteration import is_weft_map, map_domain
-
     if is_weft_map(value):
         return map_domain(ctx, key)
     if value is np.s_:
