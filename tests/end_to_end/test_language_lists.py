@@ -15,6 +15,7 @@ import pytest
 import weft
 from tests.compiling import PLAINLY
 from tests.end_to_end.data import f8, i8
+from tests.end_to_end.outcome import assert_native, check
 from tests.end_to_end.table import Row, Table
 from weft.ir.parser import parse_program
 from weft.ir.printer import print_program
@@ -720,3 +721,26 @@ def texts_of_what_is_known_later(x, n):
         found["x" + str(k)] = x * k
         found[str(x[k % 3])] = f"{x[0]:.3f}"
     return found, str(n), str(2.5), str(f"a{n}"), str(True)
+
+
+def epochs(x, y):
+    w, b, rate = np.zeros(x.shape[1]), 0.0, 0.1
+    losses = []
+    for epoch in range(20):
+        z = x @ w + b
+        p = 1 / (1 + np.exp(-z))
+        d = p - y
+        losses.append(float(np.mean(d * d)))
+        w = w - rate * (x.T @ d)
+        b = b - rate * d.sum()
+        if epoch > 2 and losses[-1] > losses[-2]:
+            rate *= 0.5
+        if losses[-1] < 1e-12:
+            break
+    return w, b, losses
+
+
+def test_a_long_loop_is_not_written_out_for_its_list() -> None:
+    program = check(epochs, lambda: (f8(6, 3) / 9, f8(6) / 9), ulps=64)
+    assert_native(program)
+    assert program.inspect_source().count("exp(") < 10

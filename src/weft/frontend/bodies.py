@@ -6,6 +6,9 @@ import ast
 
 _MAX_SHIFTED = 4  # statements of a body that shifts slices
 
+_MANY_TURNS = 8
+_MANY_STATEMENTS = 96  # of all copies
+
 
 def is_long_loop(part: ast.AST) -> bool:
     """Whether this is a loop of any length; copies of it would make a long program."""
@@ -18,6 +21,12 @@ def is_long_loop(part: ast.AST) -> bool:
             )
         case _:
             return False
+
+
+def is_much_to_copy(node: ast.For, turns: int) -> bool:
+    """Whether a loop that is written out would take long to compile."""
+    statements = sum(isinstance(inner, ast.stmt) for inner in ast.walk(node))
+    return turns >= _MANY_TURNS and turns * statements > _MANY_STATEMENTS
 
 
 def shifts_slices(node: ast.For) -> bool:

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from weft.frontend.alike import are_alike
-from weft.frontend.bodies import is_long_loop, shifts_slices
+from weft.frontend.bodies import is_long_loop, is_much_to_copy, shifts_slices
 from weft.frontend.branches import emit_branch, too_many_types
 from weft.frontend.comprehensions import TEMPORARY
 from weft.frontend.context import LoopFrame, Lowering
@@ -114,14 +114,15 @@ def _counted_or_unrolled(ctx: Lowering, node: ast.For, path: tuple[int, ...], it
     if ctx.copies * turns <= MAX_SHIFTS and shifts_slices(node):
         return unrolled(ctx, node, path, iterable)  # as sums of slices that many write out themselves
     state = saved_state(ctx)
-    ctx.short_loops += 1
+    short_loops = ctx.short_loops
+    ctx.short_loops = 0 if is_much_to_copy(node, turns) else short_loops + 1  # 0: its lists had better grow
     try:
         return _counted(ctx, node, path, iterable)
     except CompileError as problem:
         if problem.code not in _WRITTEN_OUT:
             raise
     finally:
-        ctx.short_loops -= 1
+        ctx.short_loops = short_loops
     restore_state(ctx, state)
     return unrolled(ctx, node, path, iterable)
 
