@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 
 _MAX_SHIFTED = 4  # statements of a body that shifts slices
-
 _MANY_TURNS = 8
 _MANY_STATEMENTS = 96  # of all copies
 
