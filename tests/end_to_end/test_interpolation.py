@@ -71,6 +71,30 @@ def test_what_does_not_rise_is_numpys(size: int) -> None:
         assert_same(program(number, xp, fp), lines(number, xp, fp))
 
 
+@pytest.mark.parametrize("holes", [0, 3000])
+@pytest.mark.parametrize("count", [1, 7, 200])
+def test_long_tables_that_do_not_rise_are_numpys(holes: int, count: int) -> None:
+    program: Any = weft.program(lines, fallback="error")
+    for size in (4200, 9000):
+        xp, fp, x = rng().random(size), rng().random(size), rng().random(count) * 1.2 - 0.1
+        xp[rng().integers(1, size - 1, holes)] = np.nan
+        x[1::5] = np.nan
+        xp[:1000].sort()
+        assert_same(program(x, xp, fp), lines(x, xp, fp))
+        assert_same(program(np.sort(x)[::-1], xp, fp), lines(np.sort(x)[::-1], xp, fp))
+    assert (program.stats.numpy_calls, program.stats.resumes) == (0, 0) or count == 200
+
+
+@pytest.mark.parametrize("size", [3, 4, 5, 6, 11, 30])
+def test_tables_with_nans_are_numpys(size: int) -> None:
+    program: Any = weft.program(lines, fallback="error")
+    for hole in range(size):
+        xp, fp = np.arange(float(size)), rng().random(size)
+        xp[hole] = np.nan
+        for number in np.linspace(-1.0, size, 40):
+            assert_same(program(number, xp, fp), lines(number, xp, fp))
+
+
 def test_what_numpy_refuses() -> None:
     program: Any = weft.program(lines, fallback="error")
     for xp, fp in ((np.empty(0), np.empty(0)), (np.arange(2.0), np.arange(3.0))):

@@ -7,19 +7,20 @@
 Before the table it is `left`, after it `right`, at its points their value, and where the line gives NaN it is drawn
 from the other end, all as in NumPy. A single x is found by NumPy's steps. Those of an array are found independently of
 one another, which gives what NumPy gives where `xp` rises: a guard says so, except for a table so long beside the
-array that to look at all of it would take longer (NumPy calls what it gives for a table that does not rise nonsense).
+array that to look at all of it would take longer: then they are found one after the other, by NumPy's steps.
 """
 
 from __future__ import annotations
 
 from weft.ir.dtypes import NP_BOOL, PY_INT, DType, ScalarType
 from weft.ir.exprs import Expr, Index, const_index, index, op
-from weft.ir.nodes import Branch, Yield
+from weft.ir.nodes import Branch, Carry, Continue, Loop, Yield
 from weft.numpy_rules.arguments import Given, PythonRaises, is_none
 from weft.numpy_rules.arrays import as_array, as_data, empty_array, scalar_of, write_fresh
 from weft.numpy_rules.builder import Builder
 from weft.numpy_rules.elementwise import cast, scalar_expr
 from weft.numpy_rules.registry import numpy_rule
+from weft.numpy_rules.reshaping import flat_array
 from weft.numpy_rules.searching import Table, guard_sorted, is_short, search, search_sorted
 from weft.numpy_rules.values import Array, Operand, Scalar
 from weft.numpy_rules.walking import ONE, ZERO, Point, for_each
@@ -27,7 +28,7 @@ from weft.support.abi import MAX_EXTENT
 from weft.support.records import record
 
 _DOUBLE = ScalarType(DType.FLOAT64)
-_LINEAR, _NEAR = 4, 9  # NumPy looks at the first places one by one, then at those up to the ninth
+_LINEAR, _NEAR = 4, 8  # NumPy looks at few places one by one; at many, first as near as this
 
 
 @record
@@ -72,7 +73,7 @@ def lower_interp(
     lines = _Lines(places, values, size, *outer, *ends)
     if isinstance(at, Scalar) or at.rank == 0:
         number = build.let(cast(scalar_expr(build, at), DType.FLOAT64), "x")
-        return Scalar(_value(build, lines, number, _steps_to(build, lines, number)))
+        return Scalar(_value(build, lines, number, _steps_to(build, lines, number, ONE)))
     return _values(build, lines, at)
 
 
@@ -91,17 +92,22 @@ def _read(build: Builder, array: Array, place: Index) -> Expr:
 
 def _values(build: Builder, lines: _Lines, at: Array) -> Array:
     result = empty_array(build, at.shape, DType.FLOAT64, name="interp")
-    table = Table(lines.places, DType.FLOAT64, "right")
-    if lines.size.constant is None:
-        with build.region() as then:
-            guard_sorted(build, table, "less_equal")
-            build.emit(Yield())
-        with build.region() as orelse:
-            build.emit(Yield())
-        arms, short = (build.close(then), build.close(orelse)), is_short(build, lines.size, at)
-        build.emit(Branch(condition=short, then=arms[0], orelse=arms[1], id=build.new_id(), span=build.span))
-    else:
-        guard_sorted(build, table, "less_equal")
+    if lines.size.constant is not None:
+        _independently(build, lines, at, result)
+        return result
+    with build.region() as then:
+        _independently(build, lines, at, result)
+        build.emit(Yield())
+    with build.region() as orelse:
+        _one_after_the_other(build, lines, at, result)
+        build.emit(Yield())
+    arms, short = (build.close(then), build.close(orelse)), is_short(build, lines.size, at)
+    build.emit(Branch(condition=short, then=arms[0], orelse=arms[1], id=build.new_id(), span=build.span))
+    return result
+
+
+def _independently(build: Builder, lines: _Lines, at: Array, result: Array) -> None:
+    guard_sorted(build, Table(lines.places, DType.FLOAT64, "right"), "less_equal")
     places = empty_array(build, at.shape, DType.INT64, name="places")
 
     def number(point: Point) -> Expr:
@@ -113,31 +119,83 @@ def _values(build: Builder, lines: _Lines, at: Array) -> Array:
 
     search_sorted(build, lines.size, places, lambda point, place: _reaches(build, lines, number(point), place))
     for_each(build, at.shape, visit)
-    return result
+
+
+def _one_after_the_other(build: Builder, lines: _Lines, at: Array, result: Array) -> None:
+    """NumPy begins at the place of the number before: in this order also where the table does not rise."""
+    line, target = flat_array(build, at), flat_array(build, result)
+    var = build.loop_variable("k", ZERO, line.shape[0])
+    guess = build.value("guess", PY_INT, low=1, high=MAX_EXTENT)
+    with build.region() as scope:
+        number = cast(build.read(line.view, (index(var),), line.dtype), DType.FLOAT64)
+        x = build.let(number, "x")
+        place = _steps_to(build, lines, x, index(guess))
+        write_fresh(build, [(target.view.at((index(var),)), _value(build, lines, x, place))])
+        build.emit(Continue((_next_guess(build, lines, x, place, index(guess)),)))
+    carries, body = (Carry(guess, ONE),), build.close(scope)
+    stop, number_ = line.shape[0], build.new_id()
+    build.emit(Loop(var=var, start=ZERO, stop=stop, step=ONE, carries=carries, body=body, id=number_, span=build.span))
+
+
+def _next_guess(build: Builder, lines: _Lines, x: Expr, place: Index, guess: Index) -> Index:
+    """The place that was found, with two more behind it and one before; after a NaN the last one."""
+    beyond, before = op("greater", (x, lines.last), NP_BOOL), op("less", (x, lines.first), NP_BOOL)
+    found = op("select", (before, ONE, op("maximum", (place, ONE), PY_INT)), PY_INT)
+    found = op("minimum", (op("select", (beyond, lines.size, found), PY_INT), lines.size - 3), PY_INT)
+    return build.let_index(op("select", (op("isnan", (x,), NP_BOOL), guess, found), PY_INT), "guess", low=1)
 
 
 def _reaches(build: Builder, lines: _Lines, x: Expr, place: Index) -> Expr:
     return op("greater_equal", (x, _read(build, lines.places, place)), NP_BOOL)
 
 
-def _steps_to(build: Builder, lines: _Lines, x: Expr) -> Index:
-    """The place of a number by NumPy's steps: the first few one by one, then up to the ninth, or all, by halves."""
-    size, first = lines.size, index(ONE)
-    going = None
-    for number in range(1, _LINEAR):
-        inside = op("greater", (size, const_index(number)), NP_BOOL)
-        clamped = build.let_index(op("minimum", (const_index(number), size - 1), PY_INT), "near", low=0)
-        reached = op("logical_and", (inside, _reaches(build, lines, x, clamped)), NP_BOOL)
-        going = build.let(reached if going is None else op("logical_and", (going, reached), NP_BOOL), "going")
-        first = first + build.let_index(cast(going, DType.INT64), "more", low=0, high=1)
-    assert going is not None
-    ninth = build.let_index(op("minimum", (const_index(_NEAR), size - 1), PY_INT), "ninth", low=0)
-    before = op("less", (x, _read(build, lines.places, ninth)), NP_BOOL)
-    is_near = op("logical_and", (op("greater", (size, const_index(_NEAR + 1)), NP_BOOL), before), NP_BOOL)
-    limit = build.let_index(op("select", (is_near, const_index(_NEAR), size), PY_INT), "limit", low=0)
-    left = build.let_index(op("select", (going, limit - (_LINEAR - 1), ZERO), PY_INT), "left", low=0)
-    start = build.let_index(op("select", (going, const_index(_LINEAR - 1), first), PY_INT), "start", low=0)
+def _steps_to(build: Builder, lines: _Lines, x: Expr, guess: Index) -> Index:
+    """The place of a number by NumPy's steps: near a place if it is there, else by halves; one by one in a short table.
+
+    A NaN in the table is neither reached by a number nor is the number before it, so both have to be asked as they are.
+    """
+    size, count = lines.size, index(ONE)
+    going: Expr | None = None
+    for place in range(1, _LINEAR):
+        reached = (
+            op("greater", (size, const_index(place)), NP_BOOL),
+            _reaches(build, lines, x, _inside(build, size, place)),
+        )
+        both = op("logical_and", reached, NP_BOOL)
+        going = build.let(both if going is None else op("logical_and", (going, both), NP_BOOL), "going")
+        count = count + build.let_index(cast(going, DType.INT64), "more", low=0, high=1)
+    is_long = build.let(op("greater", (size, const_index(_LINEAR)), NP_BOOL), "long")
+    first, end = _window(build, lines, x, guess)
+    start = build.let_index(op("select", (is_long, first, count), PY_INT), "start", low=0)
+    left = build.let_index(op("select", (is_long, end - first, ZERO), PY_INT), "left", low=0)
     return search(build, start, left, lambda place: _reaches(build, lines, x, place)) - 1
+
+
+def _window(build: Builder, lines: _Lines, x: Expr, guess: Index) -> tuple[Index, Index]:
+    """The places among which NumPy halves, for a guess with one place before it and two behind; the first at least."""
+    size = lines.size
+
+    def is_before(place: Index) -> Expr:
+        return build.let(op("less", (x, _read(build, lines.places, _inside(build, size, place))), NP_BOOL), "before")
+
+    def chosen(condition: Expr, yes: Expr, no: Expr) -> Expr:
+        return op("select", (condition, yes, no), PY_INT)
+
+    lowest, low, high, highest = (is_before(guess + step) for step in (-1, 0, 1, 2))
+    reached = _reaches(build, lines, x, _inside(build, size, guess - _NEAR))
+    down = op("logical_and", (op("greater", (guess, const_index(_NEAR)), NP_BOOL), reached), NP_BOOL)
+    up = op("less", (guess, size - (_NEAR + 1)), NP_BOOL)
+    up = op("logical_and", (up, is_before(guess + _NEAR)), NP_BOOL)
+    first = chosen(low, chosen(lowest, chosen(down, guess - _NEAR, ZERO), guess), chosen(high, guess + 1, guess + 2))
+    further = chosen(highest, guess + 2, chosen(up, guess + _NEAR, size))
+    end = chosen(low, chosen(lowest, guess - 1, guess), chosen(high, guess + 1, further))
+    return build.let_index(first, "first", low=0), build.let_index(end, "end", low=0)
+
+
+def _inside(build: Builder, size: Index, place: Index | int) -> Index:
+    """A place, or the end that is nearest to it."""
+    low = op("maximum", (index(place) if isinstance(place, Index) else const_index(place), ZERO), PY_INT)
+    return build.let_index(op("minimum", (low, size - 1), PY_INT), "near", low=0)
 
 
 def _value(build: Builder, lines: _Lines, x: Expr, place: Index) -> Expr:
