@@ -744,3 +744,29 @@ def test_a_long_loop_is_not_written_out_for_its_list() -> None:
     program = check(epochs, lambda: (f8(6, 3) / 9, f8(6) / 9), ulps=64)
     assert_native(program)
     assert program.inspect_source().count("exp(") < 10
+
+
+def sorted_in_a_display(a, b, n):
+    return sorted([a, b, a])
+
+
+def sorted_after_growing(a, b, n):
+    numbers = []
+    for i in range(n):
+        numbers.append(b * i)
+    return sorted(numbers)
+
+
+@pytest.mark.parametrize("function", [sorted_in_a_display, sorted_after_growing])
+def test_complex_numbers_have_no_order(function: Any) -> None:
+    program: Any = weft.program(function)
+    with pytest.raises(TypeError, match="not supported"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        program(1j, 2j, 9)
+
+
+def test_complex_numbers_of_numpy_are_sorted_by_python() -> None:
+    array = np.array([2j, complex(np.nan, 1), 1j, complex(1, np.nan)])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert list(map(repr, weft.program(lambda x: sorted(x))(array))) == list(map(repr, sorted(array)))

@@ -64,6 +64,8 @@ def lower_sorted(build: Builder, iterable: Operand, /, *, reverse: Given = None)
     if isinstance(iterable, Tuple) and len(iterable.items) <= _FEW and _is_of_one_type(iterable):
         return _exchanged(build, [x for x in iterable.items if isinstance(x, Scalar)], backwards=backwards)
     numbers, type_ = _numbers(build, iterable)
+    if numbers.dtype.kind == "c":
+        raise _unfit(build)
     if numbers.dtype.kind == "f":
         found = lower_any(build, apply_ufunc(build, "not_equal", (numbers, numbers)))
         assert isinstance(found, Scalar)
@@ -77,7 +79,9 @@ def lower_sorted(build: Builder, iterable: Operand, /, *, reverse: Given = None)
 
 def _is_of_one_type(numbers: Tuple) -> bool:
     first, *_ = (*numbers.items, None)
-    return isinstance(first, Scalar) and all(isinstance(x, Scalar) and x.type == first.type for x in numbers.items)
+    if not isinstance(first, Scalar) or first.type.dtype.kind == "c":
+        return False
+    return all(isinstance(x, Scalar) and x.type == first.type for x in numbers.items)
 
 
 def _exchanged(build: Builder, items: list[Scalar], *, backwards: bool) -> Tuple:
@@ -94,6 +98,11 @@ def _exchanged(build: Builder, items: list[Scalar], *, backwards: bool) -> Tuple
             values[place] = build.let(op("select", (wrong, right, left), type_), "x")
             values[place + 1] = build.let(op("select", (wrong, left, right), type_), "x")
     return Tuple(tuple(Scalar(value) for value in values), is_list=True)
+
+
+def _unfit(build: Builder) -> Exception:
+    """Python does not compare its complex numbers, and those of NumPy with a NaN depend on where they stand."""
+    return build.error("E275", "sorted() is compiled for real numbers of one type only", "sort an array with np.sort")
 
 
 def _flipped(build: Builder, array: Array) -> Array:
@@ -119,4 +128,4 @@ def _numbers(build: Builder, iterable: Operand) -> tuple[Array, ScalarType]:
             build.dirty = was_dirty  # nobody has seen the buffer
             return buffer, type_
         case _:
-            raise build.error("E275", "sorted() is compiled for numbers of one type only", "sort an array with np.sort")
+            raise _unfit(build)
