@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -208,3 +209,20 @@ def test_other_forms_are_calls_of_numpy() -> None:
     for got, want in zip(program(a), other(a), strict=True):
         assert_same(got, want)
     assert program.stats.numpy_calls == 2
+
+
+def in_four(a, w):
+    return np.histogram(a, 4, weights=w)
+
+
+@pytest.mark.parametrize("count", [5, 70000])
+def test_sums_that_do_not_fit_their_type_warn_as_numpy(count: int) -> None:
+    program: Any = weft.program(in_four, fallback="error")
+    for weights in (np.full(count, 2**62), np.full(count, 3e38, "f4"), np.full(count, 1 << 20)):
+        found = []
+        for function in (in_four, program):
+            with warnings.catch_warnings(record=True) as shown:
+                warnings.simplefilter("always")
+                result = function(np.arange(float(count)) // 3, weights)
+            found.append((result[0].dtype, result[0].tolist(), {str(warning.message) for warning in shown}))
+        assert found[0] == found[1]

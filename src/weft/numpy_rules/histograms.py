@@ -15,7 +15,7 @@ from weft.ir.exprs import Expr, Index, const, const_index, op
 from weft.numpy_rules.arguments import Flag, Given, PythonRaises, extent_of, is_none, static_bool
 from weft.numpy_rules.arrays import as_array, convert_array, empty_array, strong_dtype, ufunc, write_fresh
 from weft.numpy_rules.builder import Builder
-from weft.numpy_rules.elementwise import cast
+from weft.numpy_rules.elementwise import cast, initialise
 from weft.numpy_rules.equal_bins import Grid, bin_of, edge_pair, make_grid, within
 from weft.numpy_rules.reductions import lower_sum
 from weft.numpy_rules.registry import numpy_rule
@@ -150,6 +150,9 @@ def _between(build: Builder, data: Array, edges: Array) -> Array:
 def _weighed(build: Builder, data: Array, weights: Array, grid: Grid) -> Array:
     sums = empty_bins(build, grid.count, weights.dtype)
     block = empty_array(build, (grid.count,), DType.FLOAT64, name="block")
+    rounded = (
+        block if weights.dtype is DType.FLOAT64 else empty_array(build, (grid.count,), weights.dtype, name="block")
+    )
     size = data.shape[0]
 
     def visit_block(turn: Point) -> None:
@@ -157,6 +160,8 @@ def _weighed(build: Builder, data: Array, weights: Array, grid: Grid) -> Array:
         start = turn[0] * _BLOCK
         length = build.let_index(op("minimum", (size - start, const_index(_BLOCK)), PY_INT), "length", low=0)
         for_each(build, (length,), lambda point: visit((point[0] + start,)))
+        if rounded is not block:
+            initialise(build, rounded, block)
         for_each(build, (grid.count,), finish)
 
     def visit(point: Point) -> None:
@@ -167,7 +172,7 @@ def _weighed(build: Builder, data: Array, weights: Array, grid: Grid) -> Array:
         )
 
     def finish(at: Point) -> None:
-        add_to_bin(build, sums, at[0], cast(build.read(block.view, at, DType.FLOAT64), weights.dtype))
+        add_to_bin(build, sums, at[0], build.read(rounded.view, at, rounded.dtype))
 
     blocks = build.let_index(op("floor_divide", (size + (_BLOCK - 1), const_index(_BLOCK)), PY_INT), "blocks", low=0)
     for_each(build, (blocks,), visit_block)
