@@ -18,7 +18,7 @@ def test_bound_shapes(row: Row) -> None:
     row.check()
 
 
-@TABLE.add(lambda: (i8(3, 4) + 20,), lambda: (i8(1, 5) + 20,), lambda: (i8(0, 4),))
+@TABLE.add(lambda: (i8(3, 4) + 20,), lambda: (i8(1, 5) + 20,), lambda: (i8(2, 4) + 20,))
 def counted(grid):
     for _ in range(3):
         grid = np.where(grid > 2, grid - 1, grid + 2)

@@ -46,7 +46,7 @@ ROWS = {
     "floats: functions": {
         "semantics.test_functions": (
             "test_functions_are_within_four_units", "test_strict_functions_have_the_bits_of_numpy",
-            "test_functions_of_odd_numbers", "test_powers_that_are_products_and_roots",
+            "test_functions_of_odd_numbers", "test_powers_that_are_products_and_roots", "test_functions_of_module_math",
         ),
     },
     "floats: sums": {

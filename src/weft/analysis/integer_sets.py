@@ -12,6 +12,7 @@ same whatever the values in it are called. A question that takes too many operat
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import field
 from typing import TypeAlias
@@ -25,6 +26,7 @@ from weft.support.records import record
 # Enough for every nest seen so far a hundred times over; a question that needs more costs more than it can save.
 OPERATIONS = 200_000
 _MOST_CONSTRAINTS = 40
+_MANY_CONSTRAINTS = 16
 
 
 @record(frozen=False)
@@ -164,6 +166,19 @@ class _PointsText:
         return f"{{ [{', '.join(names)}] : {quantified} }}"
 
 
+def _connected(facts: list[Constraint], asked: frozenset[Value]) -> list[Constraint]:
+    """The facts without those that have a value of their own, which nobody asks about: they say nothing of the others.
+
+    All but nothing: such a value may have bounds of its own. Less is proved without them, in a hundredth of the time.
+    """
+    while True:
+        uses = Counter(value for fact in facts for value in fact.index.values)
+        kept = [fact for fact in facts if all(value in asked or uses[value] > 1 for value in fact.index.values)]
+        if len(kept) == len(facts):
+            return facts
+        facts = kept
+
+
 class _Text:
     """A question as isl reads it. Parameters and unknowns are numbered as they appear."""
 
@@ -199,18 +214,20 @@ class _Text:
 
     def relevant(self, facts: list[Constraint]) -> list[str]:
         """The facts that speak of the parameters in use, and of those they bring in."""
-        chosen: list[str] = []
-        pending = facts
-        known = {value for _, monomial in self._names for value in monomial}
+        asked = frozenset(value for _, monomial in self._names for value in monomial)
+        chosen, pending, known = list[Constraint](), facts, set(asked)
         while pending and len(chosen) < _MOST_CONSTRAINTS:
-            near = [fact for fact in pending if fact.index.values & known]
+            near, others = list[Constraint](), list[Constraint]()
+            for fact in pending:
+                (others if known.isdisjoint(fact.index.values) else near).append(fact)
             if not near:
                 break
-            for fact in near:
-                known |= fact.index.values
-                chosen.append(f"{self.term(fact.index, None)} {'=' if fact.equal else '>='} 0")
-            pending = [fact for fact in pending if fact not in near]
-        return chosen + self._take_bounds()
+            known.update(*(fact.index.values for fact in near))
+            chosen, pending = chosen + near, others
+        if len(chosen) > _MANY_CONSTRAINTS:
+            chosen = _connected(chosen, asked)
+        texts = [f"{self.term(fact.index, None)} {'=' if fact.equal else '>='} 0" for fact in chosen]
+        return texts + self._take_bounds()
 
     def term(self, polynomial: Index, instance: Instance | None) -> str:
         """The polynomial as isl text, with names for what is in it."""
