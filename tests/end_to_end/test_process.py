@@ -45,7 +45,7 @@ def cache(tmp_path: Path, warm_cache: Path) -> Path:
 # ---------------------------------------------------------------- determinism
 
 PARTS = 6  # the kernels in as many tests
-each_part = pytest.mark.parametrize("part", every(3, range(PARTS)))
+each_part = pytest.mark.parametrize("part", every(6, range(PARTS)))
 
 SOURCES = """
 import inspect
