@@ -26,7 +26,7 @@ from weft.support.records import record
 # Enough for every nest seen so far a hundred times over; a question that needs more costs more than it can save.
 OPERATIONS = 200_000
 _MOST_CONSTRAINTS = 40
-_MANY_CONSTRAINTS = 16
+_MANY_CONSTRAINTS = 16  # from which on facts that hang on by one value only are left out
 
 
 @record(frozen=False)
@@ -169,7 +169,7 @@ class _PointsText:
 def _connected(facts: list[Constraint], asked: frozenset[Value]) -> list[Constraint]:
     """The facts without those that have a value of their own, which nobody asks about: they say nothing of the others.
 
-    All but nothing: such a value may have bounds of its own. Less is proved without them, in a hundredth of the time.
+    All but nothing: such a value may have bounds of its own. Less is proved without them, in a fraction of the time.
     """
     while True:
         uses = Counter(value for fact in facts for value in fact.index.values)

@@ -44,7 +44,7 @@ class DistributeLoops:
 
 
 def _has_several(loop: Loop) -> bool:
-    """Whether several nodes of a loop write, some of them in a loop of its own or for an element."""
+    """Whether several nodes of a loop write, and it passes no values on."""
     return not loop.carries and sum(bool(_written(node)) for node in loop.body.nodes) > 1
 
 

@@ -83,7 +83,7 @@ def _behind_its_map(nodes: list[Node], product: Node, facts: Facts, bench: Bench
             if arranged is not None and len(together) > 1:
                 arranged = _arranged(arranged, product, together[1], facts, bench)
             if arranged is None or not _follow(arranged, (update, *together)):
-                bench.note("the matrix is swept after it has been computed: what stands between", product, done=False)
+                bench.note("the matrix is swept after it is computed: something stands between", product, done=False)
                 return nodes
             bench.note("a sweep through the matrix computes its rows and multiplies them", product, done=True)
             return arranged

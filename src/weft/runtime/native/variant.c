@@ -140,8 +140,8 @@ static int read_library(variant *v, PyObject *addresses)
 
 /* tables: slot_count, out_count, exit_count, has_writebacks, may_warn, call_count; per slot: kind, index, parent, then
  * the arg's kind, dtype, ndim, layout, ones, written, same_as, length, repeated, dense_below; per exit: has_frames, word
- * count, words; per NumPy call: word count, words, first, result count, per result: dtype, ndim. `limits`: how many parameters and
- * cells there are. */
+ * count, words; per NumPy call: word count, words, first, result count, per result: dtype, ndim. `limits`: how many
+ * parameters and cells there are. */
 static int read_tables(variant *v, PyObject *tables, const int limits[2])
 {
     size_t words = (size_t)PyBytes_Size(tables) / sizeof(int64_t);
