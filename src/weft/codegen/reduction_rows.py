@@ -32,7 +32,7 @@ from weft.codegen.kernel import Kernel
 from weft.codegen.reduction_lanes import Group, operations, power_of_two
 from weft.codegen.reduction_replays import all_measured, audit, declare_raised, inspect, measured
 from weft.codegen.reduction_state import POSITIONS, Reduction, better
-from weft.codegen.reduction_strips import Row, emit_strips
+from weft.codegen.reduction_strips import Row, emit_strips, is_part
 from weft.support.records import record
 
 _ROW_BYTES: Final = 16384  # long enough to read memory in order, short enough for the first cache
@@ -190,7 +190,9 @@ def _emit_sums(group: Group, row: Row) -> None:
         one_by_one()
         return
     extent = group[0].source.shape[row.fast].constant
-    if extent is None:
+    if is_part(group, row.fast):
+        _emit_several(group, row, combine)
+    elif extent is None:
         with kernel.block(f"if ({row.width} >= {_SHORT} && {row.width} < {_LONG})"):
             one_by_one()
         with kernel.block("else"):

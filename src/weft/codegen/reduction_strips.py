@@ -8,7 +8,8 @@ before:  for (i = 0; i < n; ++i)                       after:   for (at = 0; at 
 
 The order per total is the same; the last strip computes some of the totals before it once more. In a long row of many
 elements the strips would not follow memory: chosen at run time. So windows slid over images cost what their additions
-cost. Elements that are only read are not worth the code. A `Group` has a strip of each row.
+cost. Elements that are only read are not worth the code. A `Group` has a strip of each row. Rows that are themselves
+parts of longer ones (`is_part`) are short enough as they are.
 """
 
 from __future__ import annotations
@@ -19,6 +20,9 @@ from typing import Final
 
 from weft.codegen.reduction_lanes import Group, operations
 from weft.codegen.reduction_state import Reduction
+from weft.ir.exprs import const_index
+from weft.ir.nodes import Memlet, Schedule
+from weft.ir.traverse import memlets_of
 from weft.support.records import record
 
 _SIZES: Final = (16, 4)  # four vectors of doubles, to wait for none of the additions; one
@@ -54,11 +58,29 @@ def emit_strips(group: Group, row: Row, otherwise: Callable[[], None]) -> None:
         itemsize = max(x.dtype.itemsize for x in group)
         bytes_ = f"(double){row.width} * {first.elements_each} * {itemsize}"
         near = f"({row.width} <= {_SHORT} || {bytes_} <= {_NEAR_BYTES})"
+        near = f"{row.width} < {2 * _SIZES[0]}" if is_part(group, row.fast) else near
         with kernel.block(f"if ({row.width} >= {size} && {near})"):
             _emit_cut(group, row, size)
         kernel.line("else")
     with kernel.block():
         otherwise()
+
+
+def is_part(group: Group, fast: int) -> bool:
+    """Whether a turn of a map combines parts of the lines of an array, so that neighbouring rows are none in memory."""
+    if not group[0].kernel.parallel or group[0].node.schedule is Schedule.PARALLEL:
+        return False
+    return any(_reads_part(x, memlet, fast) for x in group for memlet in memlets_of(x.source.body))
+
+
+def _reads_part(reduction: Reduction, memlet: Memlet, fast: int) -> bool:
+    """Whether an axis of an array is gone along, from somewhere in its middle to somewhere else there."""
+    param, length = reduction.source.params[fast], reduction.source.shape[fast]
+    for extent, position in zip(reduction.kernel.container(memlet.container).shape, memlet.index, strict=True):
+        first = position.substitute({param: const_index(0)})
+        if param in position.values and first.constant is None and first + length is not extent:
+            return True
+    return False
 
 
 def _are_few(reduction: Reduction) -> bool:
