@@ -11,6 +11,18 @@ Worth it where most of what a point touches is the same in all turns, or where e
 from lines before it: `b[i] = a[i] + 0.5 * b[i - 1]`. What the turns read for all points, `w[i, j]`,
 they read in every strip.
 
+Loops over several maps and reductions are cut where all of these have an axis of one length along which no two points
+meet, whatever the turns: the core is asked about the loop on one point after the other. Sums then have parts of it:
+
+before:  for i in 0:n { reduce add T[:] = elements at (j, k) over [m, i] { ... }; map (j) in [0:m] { ... T[j] ... } }
+after:   if 128 <= m and rows * length < second cache {
+             map (s) in [0:strips] { first, end = s * length, min(m, s * length + length)
+                 for i in 0:n { reduce add T[first:end] = ... over [end - first, i] ...; map (j) in [first:end] ... } }
+         } else { for i in 0:n { ... } }
+
+Worth it where turns read many lines that others read too: each strip of them stays in the second cache, and threads
+start once for all turns instead of once for each sum.
+
 Where every write either changes its element or leaves it as it is, as one condition of the point says, and a turn is
 computed from the arrays alone, a turn that changes nothing is followed by turns that change nothing: the strip is
 done.
@@ -25,7 +37,7 @@ from typing import ClassVar, Final
 
 from weft.analysis.facts import Facts
 from weft.ir.dtypes import NP_BOOL, PY_INT, DType
-from weft.ir.exprs import Expr, Op, Value, const, const_index, index, op
+from weft.ir.exprs import Expr, Index, Op, Value, const, const_index, index, op
 from weft.ir.nodes import (
     Alloc,
     Axis,
@@ -46,9 +58,12 @@ from weft.ir.nodes import (
     Yield,
     full_view,
 )  # fmt: skip
+from weft.ir.substitution import with_fresh_values
 from weft.ir.traverse import all_nodes, memlets_of, values_used_in
 from weft.passes.base import Bench, Session
-from weft.passes.loop_bodies import larger, nest_with_outermost, quotient, rewrite_loops, smaller
+from weft.passes.loop_bodies import computed, is_less, larger, nest_with_outermost, quotient, rewrite_loops, smaller
+from weft.passes.schedule_maps import why_in_order
+from weft.passes.strip_bodies import Cut, cuts, point_nodes
 from weft.passes.tasklets import is_plain, only_reads
 from weft.passes.wording import why_serial
 from weft.support.records import record
@@ -56,6 +71,8 @@ from weft.support.records import record
 _LONGEST: Final = 512  # points of a strip: the arrays of a turn fit into the nearest cache
 _SHORTEST: Final = 64  # and of one that is watched: the sooner it is done
 _PARTS: Final = 8  # that a short line is cut into, for threads
+_NEAR_BYTES: Final = 704 * 1024  # what the second cache holds of all that several nodes touch in a strip
+_APART: Final = 16  # elements that come into it with every line of a strip
 
 
 @record
@@ -66,9 +83,11 @@ class StripLoops:
 
     def run(self, program: Program, session: Session) -> Program:
         """The program with these loops in strips."""
-        nests = [_nest(node) for node in all_nodes(program.body) if isinstance(node, Loop)]
-        inner = frozenset(loop.id for nest in nests if nest is not None for loop in nest.loops[1:])
-        return rewrite_loops(self.name, program, session, partial(_outermost, inner))
+        loops = [node for node in all_nodes(program.body) if isinstance(node, Loop)]
+        nests = [nest for nest in map(_nest, loops) if nest is not None]
+        inner = {loop.id for nest in nests for loop in nest.loops[1:]}
+        inner |= {node.id for loop in loops if point_nodes(loop) for node in loop.body.nodes if isinstance(node, Loop)}
+        return rewrite_loops(self.name, program, session, partial(_outermost, frozenset(inner)))
 
 
 @record
@@ -116,9 +135,29 @@ def _defined(tasklet: Tasklet) -> list[Value]:
 def _outermost(
     inner: frozenset[int], loop: Loop, facts: Facts, bench: Bench, named: frozenset[int]
 ) -> list[Node] | None:
-    """The nest of a loop in strips; or, where it must stay, one inside of it."""
+    """A loop in strips; or, where it must stay, those inside of it."""
+    return None if loop.id in inner else _cut(loop, facts, bench, named)
+
+
+def _cut(loop: Loop, facts: Facts, bench: Bench, named: frozenset[int]) -> list[Node] | None:
     nest = _nest(loop)
-    return None if nest is None or loop.id in inner else _strips(nest, facts, bench, named)
+    if nest is not None:
+        return _strips(nest, facts, bench, named)
+    made = _several(loop, facts, bench, named)
+    return _inside(loop, facts, bench, named) if made is None else made
+
+
+def _inside(loop: Loop, facts: Facts, bench: Bench, named: frozenset[int]) -> list[Node] | None:
+    """The loop around others in strips."""
+    nodes: list[Node] = []
+    changed = False
+    (facts,) = facts.inside(loop, bench.legality.memory)
+    for node in loop.body.nodes:
+        made = _cut(node, facts, bench, named) if isinstance(node, Loop) and point_nodes(loop) else None
+        changed |= made is not None
+        nodes += [node] if made is None else made
+        facts = facts.after(node)
+    return [replace(loop, body=Region(tuple(nodes)))] if changed else None
 
 
 def _strips(nest: _Nest, facts: Facts, bench: Bench, named: frozenset[int]) -> list[Node] | None:
@@ -196,6 +235,74 @@ def _in_strips(nest: _Nest, bench: Bench) -> list[Node]:
         id=bench.number(),
     )
     return [sizes, made]
+
+
+# ---- loops over several nodes ---------------------------------------------------------------------------------------
+
+
+def _several(loop: Loop, facts: Facts, bench: Bench, named: frozenset[int]) -> list[Node] | None:
+    """A loop over maps and reductions in strips of an axis that all of them have."""
+    if why_in_order(loop.body, bench.containers) is not None:
+        return None
+    for cut in cuts(loop):
+        if not cut.pays(bench.containers):
+            continue
+        reason = _why_not_apart(cut, facts, bench, named)
+        if reason is None:
+            bench.note(f"the loop over {loop.var.name} runs strip by strip", loop, done=True)
+            return _cut_in_strips(cut, bench)
+        bench.note(f"the loop over {loop.var.name} is not cut into strips: {reason}", loop, done=False)
+    return None
+
+
+def _why_not_apart(cut: Cut, facts: Facts, bench: Bench, named: frozenset[int]) -> str | None:
+    """What keeps the loop from running on one point of the axis after the other."""
+    point = Value(bench.number(), "point", PY_INT, 0, None, const_index(0), cut.extent - 1)
+    turns = cut.part(index(point), index(point) + 1, bench)
+    whole = Map(params=(point,), ranges=((const_index(0), cut.extent),), body=Region((turns,)), span=cut.loop.span)
+    return why_serial(nest_with_outermost(whole, 0), facts, bench.legality, named)
+
+
+def _cut_in_strips(cut: Cut, bench: Bench) -> list[Node]:
+    """The loop in strips where the axis is long enough and the second cache holds one, otherwise as it was."""
+    length = bench.value("length", PY_INT)
+    several = is_less(const_index(2 * _SHORTEST - 1), cut.extent)
+    near = is_less((index(length) + _APART) * cut.bytes_each(bench.containers), const_index(_NEAR_BYTES))
+    choice = Branch(
+        condition=op("logical_and", (several, near), NP_BOOL),
+        then=Region((*_strips_of(cut, length, bench), Yield())),
+        orelse=Region((*with_fresh_values([cut.loop], bench.number, {}), Yield())),
+        id=bench.number(),
+        span=cut.loop.span,
+    )
+    return [*computed((Let(length, _even_length(cut.extent)),), cut.loop, bench), choice]
+
+
+def _strips_of(cut: Cut, length: Value, bench: Bench) -> list[Node]:
+    strips, strip, first, end = (bench.value(name, PY_INT) for name in ("strips", "strip", "first", "end"))
+    number, low = quotient(cut.extent + index(length) - 1, index(length)), index(length) * index(strip)
+    ends = (Let(first, low), Let(end, smaller(cut.extent, low + index(length))))
+    made = Map(
+        params=(strip,),
+        ranges=((const_index(0), index(strips)),),
+        body=Region((*computed(ends, cut.loop, bench), cut.part(index(first), index(end), bench))),
+        id=bench.number(),
+        span=cut.loop.span,
+    )
+    return [*computed((Let(strips, number),), cut.loop, bench), made]
+
+
+def _even_length(extent: Index) -> Expr:
+    """Of four strips or eight, whole lines of the cache; of long axes more, for many threads.
+
+    Never two: the threads have strips in order, and two at their ends would write to the same lines at the same time.
+    """
+    quarters, eighths = (
+        op("multiply", (quotient(extent + (8 * parts - 1), const_index(8 * parts)), const_index(8)), PY_INT)
+        for parts in (_PARTS // 2, _PARTS)
+    )
+    chosen = op("select", (is_less(extent, const_index(_PARTS * _SHORTEST)), quarters, eighths), PY_INT)
+    return smaller(const_index(2 * _SHORTEST), chosen)
 
 
 # ---- strips in which nothing changes any more -----------------------------------------------------------------------
