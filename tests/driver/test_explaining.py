@@ -33,8 +33,8 @@ def prints(a: Any) -> Any:
     return b * 2.0 + c
 
 
-def called(function: Any, *args: Any) -> Any:
-    program = weft.program(function)
+def called(function: Any, *args: Any, without: tuple[str, ...] = ()) -> Any:
+    program = weft.program(function, without=without)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", weft.FallbackWarning)
         program(*args)
@@ -46,7 +46,9 @@ def line_with(text: str, part: str) -> str:
 
 
 def test_lines_say_what_they_move_and_what_keeps_them_slow() -> None:
-    text = called(steps, np.ones(50), 4).explain()
+    together = called(steps, np.ones(50), 4).explain()
+    assert "a loop in order; threads run all turns together and meet 2 times in each" in line_with(together, "for t in")
+    text = called(steps, np.ones(50), 4, without=("team-loops",)).explain()
     assert re.search(r"\(\d+ bytes, \d+ operations? a point; (memory|compute)-bound\)", line_with(text, "np.sum"))
     assert "compute-bound" in line_with(text, "np.sum")  # an exponential per 8 bytes
     assert "stays a loop" in line_with(text, "for t in")

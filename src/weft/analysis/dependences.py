@@ -120,6 +120,24 @@ class Legality:
             pairs = [(index(p), index(q)) for p, q in zip(first.params, second.params, strict=True)]
             return self._dependences(left, right, facts, _different(pairs))
 
+    def may_meet_across(self, left: Owned, right: Owned, facts: Facts, rows: Rows, varying: frozenset[Value]) -> bool:
+        """Whether two nodes may touch an element, one of them writing, on two different threads of a team.
+
+        What stands in `varying` is another value in each of the two. See `weft.ir.schedules.Team` for rows and owners.
+        """
+        relation = _owners(left.owner, right.owner, rows)
+        with self.solver.timed():
+            for source in left.accesses:
+                for sink in right.accesses:
+                    if _kind(source, sink) is None or _kind(source, sink) not in self.kinds:
+                        continue
+                    if not self.memory.may_overlap(source.container, sink.container, facts.apart):
+                        continue
+                    pair = _Pair(source, sink, varying | own_values(source), varying | own_values(sink))
+                    if self._may_meet(pair, facts, relation, frozenset()):
+                        return True
+        return False
+
     def _dependences(
         self, left: Effects, right: Effects, facts: Facts, relation: _Relation, *, first: bool = False
     ) -> list[Dependence]:
@@ -247,6 +265,17 @@ class Legality:
             return not self.solver.may_hold(system, facts.constraints)
 
 
+Rows = tuple[Index, Index]
+
+
+@record
+class Owned:
+    """Accesses of a node, and the row they belong to; None where any thread, or all of them, may do any of it."""
+
+    accesses: tuple[Access, ...]
+    owner: Index | None
+
+
 # ---- relations between instances ------------------------------------------------------------------------------------
 
 
@@ -265,6 +294,7 @@ class _Relation:
     orders: Callable[[Instance, Instance], list[list[tuple[Term, Term]]]]
     forced: tuple[tuple[Index, Index], ...] = ()
     later: int = 0  # the sign of the step, where the second instance is a later iteration of a loop
+    rows: bool = False  # the pair are rows that points belong to, not variables of loops
 
     def quickly(self, pair: _Pair) -> bool | None:
         """An answer that needs no sets: True if they meet (or may well), False if they cannot, None if unknown."""
@@ -276,7 +306,15 @@ class _Relation:
             return None
         if all(_separates(pair, left, right) for left, right in self.forced):
             return False
+        if self.rows:
+            return True if self._is_beside(pair) else None
         return True if self._stands_still(pair) or self._is_shift(pair, varying) else None
+
+    def _is_beside(self, pair: _Pair) -> bool:
+        """Whether two accesses are some rows beside those they belong to, each another number: neighbours meet."""
+        left, right = self.forced[0]
+        offsets = [(pair.source.index[0] - left).constant, (pair.sink.index[0] - right).constant]
+        return bool(left.values and right.values) and None not in offsets and offsets[0] != offsets[1]
 
     def _stands_still(self, pair: _Pair) -> bool:
         """Whether an access is the same in all iterations of a loop: if it happens twice, it meets itself."""
@@ -347,6 +385,26 @@ def _different(pairs: list[tuple[Index, Index]]) -> _Relation:
         return [options]
 
     return _Relation(orders, tuple(pairs))
+
+
+_TOGETHER = 2  # rows at each end that have one owner
+
+
+def _owners(left: Index | None, right: Index | None, rows: Rows) -> _Relation:
+    """The rows of the two differ, and are neither both among the first ones nor both among the last ones."""
+    if left is None or right is None:
+        return _anything
+    first, last = rows[0] + (_TOGETHER - 1), rows[1] - _TOGETHER
+
+    def orders(one: Instance, other: Instance) -> list[list[tuple[Term, Term]]]:
+        a, b = (left, one), (right, other)
+        return [
+            [(a, b), (b, a)],
+            [((first, one), a), ((first, one), b)],
+            [(a, (last, one)), (b, (last, one))],
+        ]
+
+    return _Relation(orders, ((left, right),), rows=True)
 
 
 def _without(effects: Effects, containers: frozenset[str]) -> Effects:

@@ -100,6 +100,13 @@ class Kernel:
     bodies: int = 0
     map_depth: int = 0
     parallel: bool = False
+    team: str = ""  # in the function of a team, outside of the bodies of maps: the variable with this thread's part
+    teams: int = 0  # loops that one may run, so far
+    separately: bool = False  # in such a loop as it is written for threads that do not run it together
+    team_arrays: dict[str, str] = field(
+        default_factory=dict[str, str]
+    )  # what the threads of a team share: declarations
+    known_bodies: dict[tuple[str, str], str] = field(default_factory=dict[tuple[str, str], str])  # text -> number
     turns: str = ""  # in a body that threads run: the variable that counts the turns until it asks for interrupts
     counter: int = 0
     extents: frozenset[Value] = field(init=False)
@@ -147,6 +154,16 @@ class Kernel:
         """Note a C variable, so that an outlined body can find it."""
         self.variables[name] = type_
         return name
+
+    def declare_array(self, name: str, type_: str, length: int) -> None:
+        """An array of the block; in the function of a team, one that its threads share."""
+        text = f"{type_} {name}[{length}];"
+        if self.team:
+            self.team_arrays[name] = text
+            self.variables.parents[name] = f"{type_} *"
+        else:
+            self.declare(name, f"{type_} *")
+            self.line(text)
 
     def new_value(self, value: Value) -> str:
         """The C variable for a value defined here."""

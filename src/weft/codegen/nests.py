@@ -20,6 +20,7 @@ from weft.codegen.innermost import emit_innermost, innermost_loops
 from weft.codegen.kernel import Kernel, Scope, bare
 from weft.codegen.outlining import COLD, WIDE, Outlined, emit_called, emit_environment, emit_outlined, emit_run, outline
 from weft.codegen.spans import Span
+from weft.codegen.teams import emit_part
 from weft.codegen.work import work_text
 from weft.ir.exprs import const_index, index
 from weft.ir.nodes import Elementwise, Map, Region, Schedule, Tasklet
@@ -52,7 +53,9 @@ def emit_map(kernel: Kernel, node: Map, along: Along | None = None) -> None:
     """The loops of a map, parallel where its schedule says so and it is large enough."""
     kernel.writer.comment(node.span)
     with kernel.block():
-        if is_outlined(kernel, node):
+        if kernel.team and (node.owner is not None or is_outlined(kernel, node)):
+            _emit_part(kernel, node)
+        elif is_outlined(kernel, node):
             _emit_parallel(kernel, node, along)
         elif node.schedule is Schedule.RARE and node.params and not kernel.parallel:
             _emit_rare(kernel, node)
@@ -143,6 +146,25 @@ def _emit_rare(kernel: Kernel, node: Map) -> None:
     count = _bind_count(kernel, node, _extents(kernel, node))
     emit_called(kernel, body, count)
     watched.settle("env.", lambda again, env: emit_called(kernel, again, count, env=env))
+
+
+def _emit_part(kernel: Kernel, node: Map) -> None:
+    """What one thread of a team does of a map: the very body that a region of threads would run."""
+    rare = node.schedule is Schedule.RARE
+    watched = WatchedNest(kernel, node, lambda: _emit_loops(kernel, node, part=True))
+    kind = COLD if rare else WIDE if pays_wide(node.body.nodes) else ""
+    body = outline(kernel, watched.variables, watched.first_run, kind)
+    extents = _extents(kernel, node)
+    count = _bind_count(kernel, node, extents)
+    unit = extents[1] if _is_split_in_rows(kernel, node) else "1"
+    emit_environment(kernel, body)
+    emit_part(kernel, body, node, count, unit, "env")
+
+    def again(other: Outlined, env: str) -> None:
+        emit_environment(kernel, other, env)
+        emit_part(kernel, other, node, count, unit, env)
+
+    watched.settle("env.", again)
 
 
 def _emit_parallel(kernel: Kernel, node: Map, along: Along | None) -> None:

@@ -14,6 +14,7 @@ after:   struct f_env_0 { const double *a; int64_t n; int32_t fp; };
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Final
 
 from weft.codegen.kernel import Kernel, words
@@ -42,17 +43,18 @@ class Outlined:
     polls: bool
 
 
-def outline(kernel: Kernel, flags: Sequence[str], emit: Callable[[], None], kind: str = "") -> Outlined:
+def outline(
+    kernel: Kernel, flags: Sequence[str], emit: Callable[[], None], kind: str = "", *, team: str = ""
+) -> Outlined:
     """Write a function of `begin` and `end`. What it notes in `flags` (int32, declared in it) is joined in `env`.
 
     A COLD one hardly ever runs: the compiler makes it small and does not spend time on it. A WIDE one has the widest
-    vectors there are.
+    vectors there are. One of a `team` has maps that threads share inside.
     """
-    number, kernel.bodies = kernel.bodies, kernel.bodies + 1
-    env_type, name = f"struct {kernel.symbol}_env_{number}", f"{kernel.symbol}_body_{number}"
-    visible, parallel, turns = kernel.variables, kernel.parallel, kernel.turns
+    visible, outer = kernel.variables, (kernel.parallel, kernel.turns, kernel.team)
     before = len(kernel.names.claimed)
-    kernel.variables, kernel.parallel, kernel.turns = visible.new_child(), True, ""
+    kernel.variables = visible.new_child()
+    kernel.parallel, kernel.turns, kernel.team = not team, "", team
     with kernel.elsewhere() as body:
         body.depth = 1
         for flag in flags:
@@ -61,16 +63,28 @@ def outline(kernel: Kernel, flags: Sequence[str], emit: Callable[[], None], kind
     polls = f"    int64_t {kernel.turns} = 0;\n" if kernel.turns else ""
     used, inside = words(body.text), kernel.variables.maps[0]
     # A second run gives its own variables names that the first one had.
-    own = {*inside, *kernel.names.claimed[before:]}
+    own = {*inside, *kernel.names.claimed[before:]} - kernel.team_arrays.keys()
     captured = [(name, type_) for name, type_ in visible.items() if name in used and name not in own]
-    kernel.variables, kernel.parallel, kernel.turns = visible, parallel, turns
+    kernel.variables, (kernel.parallel, kernel.turns, kernel.team) = visible, outer
     visible.update(inside)
-    text = _function(env_type, name, captured, flags, polls + body.text)
-    kernel.outlined.append(text.replace("WEFT_OPAQUE ", f"WEFT_OPAQUE {kind}", 1) if kind else text)
+    name = _body(kernel, kind, partial(_function, captured, flags, polls + body.text))
+    env_type = f"struct {name.replace('_body_', '_env_')}"
     return Outlined(env_type, name, tuple(name for name, _ in captured), tuple(flags), bool(polls))
 
 
-def _function(env_type: str, name: str, captured: Sequence[tuple[str, str]], flags: Sequence[str], text: str) -> str:
+def _body(kernel: Kernel, kind: str, function: Callable[[str, str], str]) -> str:
+    """The name of a function: a new one, or one that is the same."""
+    text = function("struct _env_", "_body_")
+    known = kernel.known_bodies.get((kind, text))
+    if known is None:
+        number, kernel.bodies = kernel.bodies, kernel.bodies + 1
+        known = kernel.known_bodies[kind, text] = f"{kernel.symbol}_body_{number}"
+        text = function(f"struct {kernel.symbol}_env_{number}", known)
+        kernel.outlined.append(text.replace("WEFT_OPAQUE ", f"WEFT_OPAQUE {kind}", 1) if kind else text)
+    return known
+
+
+def _function(captured: Sequence[tuple[str, str]], flags: Sequence[str], text: str, env_type: str, name: str) -> str:
     fields = [f"    {_declarator(type_, name)};" for name, type_ in captured]
     fields += [f"    int32_t {name};" for name in flags]
     # gcc 12 takes a body that writes only through pointers in `env` for one without effect, and drops calls of it.
@@ -103,6 +117,9 @@ def emit_outlined(
 
 def emit_run(kernel: Kernel, body: Outlined, count: str, points: str, grain: str = "", *, env: str = "env") -> None:
     """Run a body whose struct is there."""
+    if kernel.team:
+        kernel.line(f"{kernel.support.machine('share')}(&{kernel.team}, {body.name}, &{env}, {count});")
+        return
     kernel.line(f"if (weft_pays(ctx, {points}, {PARALLEL_POINTS}))")
     grain = grain or f"{kernel.support.machine('grain')}({count}, {points})"
     kernel.line(f"    ctx->parallel(ctx, {body.name}, &{env}, {count}, {grain});")

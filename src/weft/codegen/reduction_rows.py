@@ -105,9 +105,9 @@ def emit_blocks(group: Group, fast: int, versions: Versions, threads: Threads) -
     kernel, claim, reduction = group[0].kernel, group[0].kernel.names.claim, group[0]
     extent, rows = reduction.extent(fast), reduction.extent(reduction.reduced[0])
     room = min(_PARTS_BYTES // max(x.dtype.itemsize, 4) for x in group) // power_of_two(len(group))
-    parts = [kernel.declare(claim("parts"), f"{x.type} *") for x in group]
+    parts = [claim("parts") for _ in group]
     for x, name in zip(group, parts, strict=True):
-        kernel.line(f"{x.type} {name}[{room}];")
+        kernel.declare_array(name, x.type, room)
         declare_raised(x)
     machine, most = kernel.support.machine, row_length(group)
     wanted = kernel.bind(f"{machine('blocks')}({reduction.points}, {rows}, {extent}, {room})", "int64_t", "wanted")
@@ -117,7 +117,7 @@ def emit_blocks(group: Group, fast: int, versions: Versions, threads: Threads) -
     shared = _Blocks(kernel.bind(longest, "int64_t", "length"), blocks, size, parts)
     strips = kernel.bind(f"({extent} + {shared.length} - 1) / {shared.length}", "int64_t", "strips")
     threads(f"{strips} * {blocks}", lambda: _emit_blocks_of(group, fast, shared, versions))
-    with kernel.block(f"if ({blocks} > 1)"):
+    with kernel.block(f"if ({blocks} > 1{f' && {kernel.team}.rank == 0' if kernel.team else ''})"):
         _emit_joined(group, fast, shared)
 
 

@@ -20,7 +20,7 @@ from weft.analysis.cost import pays_wide
 from weft.codegen.expressions import emit_expr
 from weft.codegen.fp_flags import report
 from weft.codegen.kernel import Kernel, bare
-from weft.codegen.outlining import WIDE, emit_outlined, outline
+from weft.codegen.outlining import WIDE, emit_called, emit_outlined, outline
 from weft.codegen.reduction_lanes import (
     Group,
     block_length,
@@ -36,6 +36,7 @@ from weft.codegen.reduction_rows import emit_blocks, emit_row, row_length
 from weft.codegen.reduction_source import emit_versions, fast_axis, reduced_elements
 from weft.codegen.reduction_state import POSITIONS, Reduction
 from weft.codegen.reduction_warnings import plan_warnings
+from weft.codegen.teams import emit_gathered
 from weft.codegen.work import element_weight
 from weft.ir.exprs import Const, Value, index
 from weft.ir.nodes import Elements, Reduce, Schedule
@@ -222,9 +223,14 @@ def _emit_threads(group: Group, count: str, emit: Callable[[], None], grain: str
     weight = max(element_weight(x.node.input) for x in group)
     factor = f" / {_FLAGS_PER_POINT}" if all(map(counts_flags, group)) else f" * {weight}" if weight > 1 else ""
     work = kernel.bind(f"{group[0].points}{factor}", "double", "work")
-    emit_outlined(kernel, body, number, work, grain)
+    if kernel.team and not group[0].kept:  # every thread of a team needs the result
+        emit_called(kernel, body, number)
+    else:
+        emit_outlined(kernel, body, number, work, grain)
     for name in names:
         kernel.line(f"{name} |= env.{name};")
+    if kernel.team and group[0].kept and raised:
+        emit_gathered(kernel, [x.warnings.raised for x in group if x.warnings.raised])
 
 
 def _may_be_cut(group: Group, axes: list[int]) -> bool:

@@ -28,6 +28,7 @@ from weft.codegen.row_updates import emit_row_update
 from weft.codegen.scans import emit_scan
 from weft.codegen.takeovers import plan_takeovers
 from weft.codegen.tasklets import emit_tasklet
+from weft.codegen.teams import emit_by_first, emit_meeting, emit_team
 from weft.ir.exprs import Expr
 from weft.ir.nodes import (
     Alloc,
@@ -45,6 +46,7 @@ from weft.ir.nodes import (
     Region,
     Return,
     Scan,
+    Schedule,
     Site,
     Storage,
     Tasklet,
@@ -66,6 +68,8 @@ def emit_region(kernel: Kernel, region: Region, scope: Scope) -> None:
     kernel.takeovers |= plan_takeovers(kernel, region, scope)
     for place, node in enumerate(region.nodes):
         scope.place = place
+        if kernel.team and isinstance(scope.loop, Loop) and scope.loop.team and place in scope.loop.team.meets:
+            emit_meeting(kernel)
         if place in sweeps.updates:
             emit_row_update(kernel, sweeps.updates[place])
         elif place in sweeps.joint and place not in sweeps.along:
@@ -114,6 +118,27 @@ def _emit_control(kernel: Kernel, node: Loop | While | Branch) -> None:
 
 
 def _emit_computation(
+    kernel: Kernel, node: Map | Elementwise | Reduce | Scan | MatMul | Tasklet, following: Iterable[Node]
+) -> None:
+    if kernel.team and _is_for_one(kernel, node):
+        emit_by_first(kernel, lambda: _emit_alone(kernel, node, following))
+    else:
+        _emit_alone(kernel, node, following)
+
+
+def _is_for_one(kernel: Kernel, node: Node) -> bool:
+    """Whether the first thread of a team does it for all: what writes to memory, and is not shared."""
+    match node:
+        case Map(schedule=schedule, owner=owner):
+            return schedule is not Schedule.PARALLEL and owner is None
+        case Reduce(schedule=schedule, output=output):
+            shared = schedule is Schedule.PARALLEL and len(node.axes) < len(node.input.shape)
+            return not shared and kernel.root(output.container).storage is not Storage.STACK
+        case _:
+            return False
+
+
+def _emit_alone(
     kernel: Kernel, node: Map | Elementwise | Reduce | Scan | MatMul | Tasklet, following: Iterable[Node]
 ) -> None:
     match node:
@@ -195,7 +220,15 @@ def _taken(kernel: Kernel, name: str, size: str) -> str:
 
 
 def _emit_loop(kernel: Kernel, node: Loop) -> None:
-    emit_watched(kernel, node, lambda: _emit_iterations(kernel, node))
+    def emit() -> None:
+        emit_watched(kernel, node, lambda: _emit_iterations(kernel, node))
+
+    if kernel.team and node.team is None:
+        emit_by_first(kernel, emit)
+    elif node.team is not None and not (kernel.team or kernel.separately or kernel.parallel):
+        emit_team(kernel, node, emit)
+    else:
+        emit()
 
 
 def _emit_iterations(kernel: Kernel, node: Loop) -> None:
@@ -280,6 +313,9 @@ def _emit_strips(kernel: Kernel, node: Loop, step: int) -> None:
 
 def _emit_poll(kernel: Kernel) -> None:
     if kernel.parallel:
+        return
+    if kernel.team:
+        kernel.line(f"weft_team_poll(&{kernel.team});")
         return
     kernel.line("if (weft_poll(ctx))")
     kernel.line("    return WEFT_INTERRUPTED;")

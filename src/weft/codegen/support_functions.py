@@ -22,6 +22,7 @@ from weft.codegen.support_integers import BOOL_FUNCTIONS, INTEGER_FUNCTIONS
 from weft.codegen.support_machine import MACHINE_FUNCTIONS
 from weft.codegen.support_products import PRODUCT_FUNCTIONS
 from weft.codegen.support_sweeps import SWEEP_FUNCTIONS
+from weft.codegen.support_teams import TEAM_FUNCTIONS
 from weft.codegen.support_tiles import COMPLEX_TILES, FLOAT_TILES
 from weft.ir.dtypes import DType
 from weft.support.errors import InternalError
@@ -106,7 +107,7 @@ __attribute__((cold, noinline)) static {type_} {symbol}({parameters}, int32_t *r
         """The C name of a support function that has no element type."""
         symbol = f"weft_{name}"
         if symbol not in self.functions:
-            template = MACHINE_FUNCTIONS[name]
+            template = MACHINE_FUNCTIONS.get(name) or TEAM_FUNCTIONS[name]
             for called in re.findall(r"&(\w+)\(", template):
                 self.machine(called)
             self.functions[symbol] = re.sub(r"&(\w+)\(", r"weft_\1(", template).strip("\n")

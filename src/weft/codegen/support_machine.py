@@ -128,11 +128,13 @@ static inline int64_t weft_blocks(double points, int64_t rows, int64_t width, in
     int64_t blocks = width > 0 ? room / width : 1;
     if (blocks > 64)
         blocks = 64;
-    if (blocks > rows / 4)
-        blocks = rows / 4;
-    if (blocks > points / 16384.0)
-        blocks = (int64_t)(points / 16384.0);
-    return blocks < 1 ? 1 : blocks;
+    const int64_t large = points / 16384.0 < rows / 4 ? (int64_t)(points / 16384.0) : rows / 4;
+    const int64_t small = points / 4096.0 < rows / 16 ? (int64_t)(points / 4096.0) : rows / 16;
+    const int64_t most = large > small ? large : small;
+    int64_t even = 1; /* so that half of the rows are half of the blocks */
+    while (2 * even <= blocks && 2 * even <= most)
+        even *= 2;
+    return even;
 }
 """,
     # A function of linear algebra by its inner loop (see direct_calls): `axes` names those of the operands, which are

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 
 from weft.analysis.imaginary import tasklet_meanings
 from weft.codegen.access import element
@@ -35,8 +36,9 @@ def emit_tasklet(kernel: Kernel, node: Tasklet) -> None:
     late.emit(kernel)
     for site, variable in noted.items():
         report(kernel, variable, site)
-    for (memlet, _), text in zip(node.writes, texts, strict=True):
-        _emit_write(kernel, memlet, text)
+    with kernel.block(f"if ({kernel.team}.rank == 0)") if kernel.team and node.writes else nullcontext():
+        for (memlet, _), text in zip(node.writes, texts, strict=True):
+            _emit_write(kernel, memlet, text)
 
 
 def _emit_let(kernel: Kernel, let: Let, late: LateChecks, noted: dict[int, str]) -> None:

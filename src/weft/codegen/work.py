@@ -46,6 +46,11 @@ def work_text(kernel: Kernel, node: Map) -> str:
     return f"{' && '.join(alone)} ? {work} : 0.0" if alone else work
 
 
+def largest_work(kernel: Kernel, node: Node, loops: Mapping[Value, tuple[Index, Index]]) -> str:
+    """The most work that a node is in any turn of loops around it that are not written yet: variable -> its ends."""
+    return " + ".join(_Estimate(kernel, loops).node(node)) or "0.0"
+
+
 @record
 class _Estimate:
     """`bounds` are the least and the largest value of the variables of loops around, in terms of what is outside.

@@ -52,7 +52,7 @@ _TELLING = frozenset(("loop-to-map", "inline-producers", "loops-inward"))
 _TOGETHER = re.compile(r"^(?:.* is computed where it is read, in|two maps over the same points are one, with that of) ")
 _MOVING = frozenset((
     "strip-loops", "jam-lines", "loops-inward", "private-bins", "private-arrays", "split-loops", "recurrences-outward",
-    "sums-forward", "distribute-loops",
+    "sums-forward", "distribute-loops", "team-loops",
 ))  # fmt: skip
 _SAYING = _MOVING | {"fuse-rows", "fuse-reductions", "common-results", "add-products", "sweep-matrices"}
 _INNER_NUMBER = re.compile(r"(?<=\w)\.\d+")

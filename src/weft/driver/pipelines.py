@@ -48,6 +48,7 @@ from weft.passes.structure_continues import StructureContinues
 from weft.passes.sums_forward import SumsForward
 from weft.passes.sums_outward import SumsOutward
 from weft.passes.sweep_matrices import SweepMatrices
+from weft.passes.team_loops import TeamLoops
 from weft.passes.unify_carries import UnifyCarries
 
 
@@ -109,6 +110,7 @@ def _cpu_passes() -> tuple[Pass, ...]:
         JamLines(),  # of the loops that are left in maps
         FuseReductions(),  # nothing may come between them any more
         ScheduleMaps(),
+        TeamLoops(),  # of what threads share by then
     )
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
 
@@ -33,6 +33,9 @@ from weft.ir.nodes import (
     View,
 )
 
+if TYPE_CHECKING:
+    from weft.interp.teams import Member
+
 NO_ROOT = -1  # of a view of nothing
 
 
@@ -48,6 +51,7 @@ class Machine:
         self.sites: dict[int, Callable[[Machine, str], Left]] = {}
         self.site_times: dict[int, int] = {}
         self.deadline = math.inf  # on the monotonic clock
+        self.member: Member | None = None  # of a team, in its loop and outside of maps
         self.leaving: set[int] = set()  # roots of the arrays in the bundle being built
         self.shared: dict[int, Any] = {}  # objects in it that stand in several places
 

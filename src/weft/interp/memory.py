@@ -114,6 +114,14 @@ class Memory:
         self._bound: dict[str, Bound] = {}
         self._roots = 0
 
+    def split(self) -> Memory:
+        """The same memory for one thread of a team, with a place for the record of what all of them do."""
+        other = Memory(self.containers, check=self.check)
+        other.records = [MapRecord("team", (), []), *self.records]
+        other.clock, other.last_write, other._roots = self.clock, self.last_write, self._roots
+        other._bound = dict(self._bound)
+        return other
+
     def adopt(self, name: str, array: AnyArray) -> Bound:
         """Bind an array that comes from outside, with a root of its own."""
         self._roots += 1

@@ -20,6 +20,7 @@ from weft.interp.memory import Bound, MapRecord, Point
 from weft.interp.noise import NOISE, Noise
 from weft.interp.outcome import Left, Outcome, Returned, TooSlow
 from weft.interp.scalars import Env, compile_expr, compile_index, keep
+from weft.interp.teams import compile_loop, compile_part, is_for_member, meet, writes_for_all
 from weft.ir.exprs import Expr, Value, values_in
 from weft.ir.nodes import (
     Alloc,
@@ -106,9 +107,11 @@ def interpret(
     return outcome
 
 
-def compile_region(region: Region, program: Program) -> Step:
-    """All nodes in order, until one leaves."""
+def compile_region(region: Region, program: Program, meets: Sequence[int] = ()) -> Step:
+    """All nodes in order, until one leaves; before those at some places the threads of a team meet."""
     steps = [compile_node(node, program) for node in region.nodes]
+    for place in reversed(meets):
+        steps.insert(place, meet)
 
     def run(machine: Machine) -> Signal | None:
         memory = machine.memory
@@ -137,7 +140,7 @@ def compile_node(node: Node, program: Program) -> Step:
         case Map():
             return _compile_map(node, program)
         case Loop() | While():
-            return _compile_loop(node, program)
+            return compile_loop(node, _compile_turns(node, program))
         case Branch():
             return _compile_branch(node, program)
         case _:
@@ -155,7 +158,8 @@ def _compile_dataflow(node: Alloc | Elementwise | Reduce | Scan | MatMul | Taskl
         case Elementwise():
             return _compile_elementwise(node, program)
         case Reduce():
-            return _compile_reduce(node, program)
+            reduce = _compile_reduce(node, program)
+            return lambda machine: reduce(machine) if is_for_member(machine, node) else None
         case Scan():
             return _compile_scan(node, program)
         case MatMul():
@@ -329,7 +333,7 @@ def _compile_tasklet(node: Tasklet, program: Program) -> Step:
             env[value.id] = keep(value, memory.read(name, bound, position))
         for value, expr in lets:
             env[value.id] = keep(value, expr(env))
-        for write in writes:
+        for write in writes if writes_for_all(machine) else ():
             write(machine)
 
     return run
@@ -358,10 +362,13 @@ def _compile_map(node: Map, program: Program) -> Step:
     names = tuple(param.text for param in node.params)
     numbers = [param.id for param in node.params]
 
+    part = compile_part(node)
+
     def run(machine: Machine) -> Signal | None:
         env, records = machine.env, machine.memory.records
         box = [range(start, stop) for start, stop in zip(starts(env), stops(env), strict=True)]
-        points: list[Point] = list(product(*box))
+        points: list[Point] = part(machine, list(product(*box)))
+        member, machine.member = machine.member, None
         record = MapRecord(f"map ({', '.join(names)})", names, points)
         records.append(record)
         order: list[int] = machine.random.permutation(len(points)).tolist()
@@ -372,6 +379,7 @@ def _compile_map(node: Map, program: Program) -> Step:
             if signal is not None:
                 return signal
         records.pop()
+        machine.member = member
         return None
 
     return run
@@ -396,9 +404,10 @@ def _compile_carries(carries: tuple[Carry, ...], program: Program) -> tuple[Step
     return begin, take
 
 
-def _compile_loop(node: Loop | While, program: Program) -> Step:
+def _compile_turns(node: Loop | While, program: Program) -> Step:
     begin, take = _compile_carries(node.carries, program)
-    body = compile_region(node.body, program)
+    team = node.team if isinstance(node, Loop) else None
+    body = compile_region(node.body, program, team.meets if team is not None else ())
     iterations = _compile_range(node) if isinstance(node, Loop) else _forever
 
     def run(machine: Machine) -> Signal | None:

@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 
 from weft.ir.dtypes import DType, ScalarType
 from weft.ir.exprs import Expr, Index, Value, const_index
+from weft.ir.schedules import Schedule, Team
 from weft.support.abi import ArgSpec, FunctionRef, Slot, WarnSite, WriteBack
 from weft.support.records import record
 from weft.support.spans import Span
@@ -34,16 +35,6 @@ class Layout(Enum):
     C = "C"  # dense, last axis fastest
     F = "F"  # dense, first axis fastest
     STRIDED = "S"  # strides known at run time only
-
-
-class Schedule(Enum):
-    """How the iterations of a map run."""
-
-    SEQUENTIAL = "sequential"
-    SIMD = "simd"
-    PARALLEL = "parallel"
-    RARE = "rare"  # in order, and so few that they are not worth much of the C compiler's time
-    JAMMED = "jammed"  # a few, one after the other without vectors: each has a place in what stands around
 
 
 @record
@@ -351,13 +342,15 @@ class Tasklet:
 class Map:
     """Run the body for every point of a box, in any order: iterations are independent by definition.
 
-    `ranges` are (start, stop) per parameter, with start <= stop guaranteed by guards.
+    `ranges` are (start, stop) per parameter, with start <= stop guaranteed by guards. In the loop of a team, `owner` is
+    the row a point belongs to: the first parameter and something more, or the same row for all points.
     """
 
     params: tuple[Value, ...]
     ranges: tuple[tuple[Index, Index], ...]
     body: Region
     schedule: Schedule = Schedule.SEQUENTIAL
+    owner: Index | None = None
     warn: int = -1
     id: int = field(default=0, compare=False)
     span: Span | None = field(default=None, compare=False, repr=False)
@@ -382,6 +375,7 @@ class Loop:
     carries: tuple[Carry, ...]
     body: Region
     wish: str = ""
+    team: Team | None = None
     id: int = field(default=0, compare=False)
     span: Span | None = field(default=None, compare=False, repr=False)
 

@@ -45,6 +45,7 @@ from weft.ir.nodes import (
     While,
     Yield,
 )  # fmt: skip
+from weft.ir.schedules import Team
 from weft.ir.text import VERSION
 
 __all__ = ["IRSyntaxError", "parse_program"]
@@ -279,12 +280,14 @@ def _map(source: Source) -> Map:
     source.expect("in")
     ranges = source.sequence(_range, "[", "]")
     schedule = _schedule(source, "{")
+    owner = parse_index(source) if source.accept("owner") else None
     warn = _warn(source)
-    return Map(params=params, ranges=ranges, body=_block(source), schedule=schedule, warn=warn, id=number)
+    body = _block(source)
+    return Map(params=params, ranges=ranges, body=body, schedule=schedule, owner=owner, warn=warn, id=number)
 
 
 def _schedule(source: Source, end: str) -> Schedule:
-    if source.peek("warn") or source.token.text == end:
+    if source.peek("warn") or source.peek("owner") or source.token.text == end:
         return Schedule.SEQUENTIAL
     return source.member(Schedule, f"a schedule, `warn` or {'`{`' if end == '{' else 'end of line'}")
 
@@ -302,9 +305,17 @@ def _loop(source: Source) -> Loop:
     start, stop = _range(source)
     step = parse_index(source) if source.accept(":") else const_index(1)
     wish = source.name("`map` or `prange`") if source.accept("wish") else ""
+    team = _team(source) if source.accept("team") else None
     carries = _carries(source)
     body = _block(source)
-    return Loop(var=var, start=start, stop=stop, step=step, carries=carries, body=body, wish=wish, id=number)
+    return Loop(var=var, start=start, stop=stop, step=step, carries=carries, body=body, wish=wish, team=team, id=number)
+
+
+def _team(source: Source) -> Team:
+    source.expect("[")
+    rows = _range(source)
+    source.expect("]", "meets")
+    return Team(rows, source.sequence(Source.integer))
 
 
 def _while(source: Source) -> While:

@@ -36,7 +36,6 @@ from weft.ir.nodes import (
     Elements,
     Elementwise,
     Guard,
-    Let,
     Listed,
     Loop,
     Map,
@@ -61,6 +60,7 @@ from weft.ir.nodes import (
     While,
     Yield,
 )  # fmt: skip
+from weft.ir.schedules import Team
 from weft.ir.text import VERSION, implied_type, print_name, print_object, quote
 from weft.support.abi import ArgSpec, FunctionRef, Slot, SlotKind, WarnSite
 
@@ -353,10 +353,8 @@ class _Printer(_ExprPrinter):
                 return self._reduce(node, pad)
             case Alloc() | Scan() | MatMul():
                 return [pad + self._simple(node)]
-            case NumpyCall():
-                return [pad + self._call(node)]
             case _:
-                return [pad + self._control(node)]
+                return [pad + (self._call(node) if isinstance(node, NumpyCall) else self._control(node))]
 
     def _simple(self, node: Alloc | Scan | MatMul) -> str:
         match node:
@@ -398,14 +396,11 @@ class _Printer(_ExprPrinter):
 
     def _tasklet(self, node: Tasklet, pad: str) -> list[str]:
         lines = [f"{self.define(value)} = {self.memlet(memlet)}" for value, memlet in node.reads]
-        lines += [self._let(let) for let in node.lets]
+        lines += [f"{self.define(let.value)} = {self.expr(let.expr)}{_warn(let.warn)}" for let in node.lets]
         lines += [f"write {self.memlet(memlet)} = {self.expr(expr)}" for memlet, expr in node.writes]
         if len(lines) == 1:
             return [pad + lines[0]]
         return [f"{pad}tasklet {{", *(f"{pad}  {line}" for line in lines), f"{pad}}}"]
-
-    def _let(self, let: Let) -> str:
-        return f"{self.define(let.value)} = {self.expr(let.expr)}{_warn(let.warn)}"
 
     def _elementwise(self, node: Elementwise, pad: str) -> list[str]:
         params = ", ".join(self.define(param) for param in node.params)
@@ -417,14 +412,15 @@ class _Printer(_ExprPrinter):
         inner = pad + "  "
         match node:
             case Map():
-                ranges = ", ".join(f"{self.index(start)}:{self.index(stop)}" for start, stop in node.ranges)
-                head = f"map ({', '.join(self.define(param) for param in node.params)}) in [{ranges}]"
-                head += _schedule(node.schedule)
+                params, ranges = ", ".join(map(self.define, node.params)), ", ".join(map(self._range, node.ranges))
+                head = f"map ({params}) in [{ranges}]{_schedule(node.schedule)}"
+                head += f" owner {self.index(node.owner)}" if node.owner is not None else ""
                 return [f"{pad}{head}{_warn(node.warn)} {{", *self.region(node.body, inner), f"{pad}}}"]
             case Loop():
                 step = "" if node.step.constant == 1 else f":{self.index(node.step)}"
-                head = f"for {self.define(node.var)} in {self.index(node.start)}:{self.index(node.stop)}{step}"
-                head += (f" wish {print_name(node.wish)}" if node.wish else "") + self._carries(node.carries)
+                head = f"for {self.define(node.var)} in {self._range((node.start, node.stop))}{step}"
+                head += f" wish {print_name(node.wish)}" if node.wish else ""
+                head += self._team(node.team) + self._carries(node.carries)
                 return [f"{pad}{head} {{", *self.region(node.body, inner), f"{pad}}}"]
             case While():
                 return [f"{pad}while{self._carries(node.carries)} {{", *self.region(node.body, inner), f"{pad}}}"]
@@ -433,6 +429,12 @@ class _Printer(_ExprPrinter):
                 head = f"{pad}if {self.expr(node.condition)}" + (f" -> ({results})" if results else "")
                 then, orelse = self.region(node.then, inner), self.region(node.orelse, inner)
                 return [f"{head} {{", *then, f"{pad}}} else {{", *orelse, f"{pad}}}"]
+
+    def _team(self, team: Team | None) -> str:
+        return f" team [{self._range(team.rows)}] meets ({', '.join(map(str, team.meets))})" if team else ""
+
+    def _range(self, ends: tuple[Index, Index]) -> str:
+        return f"{self.index(ends[0])}:{self.index(ends[1])}"
 
     def _carries(self, carries: tuple[Carry, ...]) -> str:
         texts = (f"{self._target(carry.target)} = {self.item(carry.init)}" for carry in carries)
@@ -489,11 +491,5 @@ def _warn(warn: int) -> str:
 
 
 def _literal(value: bool | int | float | complex, type_: ScalarType) -> str:
-    match value:
-        case bool():
-            text = "true" if value else "false"
-        case complex():
-            text = f"({value.real!r}, {value.imag!r})"
-        case _:
-            text = repr(value)
-    return f"{text}:{type_.text}"
+    text = f"({value.real!r}, {value.imag!r})" if isinstance(value, complex) else repr(value)
+    return f"{text.lower() if isinstance(value, bool) else text}:{type_.text}"

@@ -214,11 +214,14 @@ class Substitution:
         match node:
             case Map():
                 ranges = _each(lambda pair: _pair(pair, self.index(pair[0]), self.index(pair[1])), node.ranges)
-                return _updated(node, params=_each(self.defined, node.params), ranges=ranges)
+                owner = None if node.owner is None else self.index(node.owner)
+                return _updated(node, params=_each(self.defined, node.params), ranges=ranges, owner=owner)
             case Loop():
                 start, stop, step = (self.index(bound) for bound in (node.start, node.stop, node.step))
-                carries = _each(self._carry, node.carries)
-                return _updated(node, var=self.defined(node.var), start=start, stop=stop, step=step, carries=carries)
+                carries, var = _each(self._carry, node.carries), self.defined(node.var)
+                rows = node.team and _each(self.index, node.team.rows)
+                team = node.team and _updated(node.team, rows=rows)
+                return _updated(node, var=var, start=start, stop=stop, step=step, carries=carries, team=team)
             case While():
                 return _updated(node, carries=_each(self._carry, node.carries))
             case Branch():

@@ -233,11 +233,13 @@ def _indices(node: Node) -> Iterator[Index]:
             yield from shape
             for tasklet in body:
                 yield from _indices(tasklet)
-        case Map(ranges=ranges):
+        case Map(ranges=ranges, owner=owner):
             for start, stop in ranges:
                 yield from (start, stop)
-        case Loop(start=start, stop=stop, step=step):
+            yield from () if owner is None else (owner,)
+        case Loop(start=start, stop=stop, step=step, team=team):
             yield from (start, stop, step)
+            yield from () if team is None else team.rows
         case _:
             return
 

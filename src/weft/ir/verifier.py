@@ -73,6 +73,7 @@ class _Place:
     results: tuple[Value | str, ...] = ()
     in_map: bool = False
     parallel: bool = False
+    team: bool = False
 
 
 def _check_region(region: Region, scope: Scope, place: _Place) -> None:
@@ -344,6 +345,9 @@ def _check_map(node: Map, scope: Scope, place: _Place) -> None:
         for param in node.params:
             _check_integer(param, scope)
             scope.define(param)
+        if node.owner is not None:
+            scope.use_all((node.owner,))
+            scope.require(place.team, "a map has an owner outside of a team")
         parallel = place.parallel or node.schedule is Schedule.PARALLEL
         _check_region(node.body, scope, _Place("map", in_map=True, parallel=parallel))
 
@@ -353,6 +357,7 @@ def _check_loop(node: Loop | While, scope: Scope, place: _Place) -> None:
         scope.use_all((node.start, node.stop, node.step))
         scope.require(node.step.constant != 0, "the step of a loop is 0")
         scope.require(node.wish in ("", "map", "prange"), f"there is no wish `{node.wish}`")
+        place = _joined(node, scope, place)
     for carry in node.carries:
         _check_fit(carry.target, carry.init, scope)
     targets = tuple(carry.target for carry in node.carries)
@@ -362,6 +367,16 @@ def _check_loop(node: Loop | While, scope: Scope, place: _Place) -> None:
             _check_integer(node.var, scope)
             scope.define(node.var)
         _check_region(node.body, scope, replace(place, kind="loop", loops=(targets, *place.loops), results=()))
+
+
+def _joined(node: Loop, scope: Scope, place: _Place) -> _Place:
+    if node.team is None:
+        return place
+    scope.use_all(node.team.rows)
+    scope.require(not place.in_map, "a team inside a map")
+    inside = all(0 <= meeting < len(node.body.nodes) for meeting in node.team.meets)
+    scope.require(inside, "a team meets before a node that is not there")
+    return replace(place, team=True)
 
 
 def _define_targets(targets: Sequence[Value | str], scope: Scope) -> None:

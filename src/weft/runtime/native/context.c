@@ -13,6 +13,8 @@ enum {
     MAX_FUEL = 256,             /* polls are cheap (a coarse clock); few iterations in between keep Ctrl-C prompt */
     CHECK_MILLISECONDS = 20,
     ALIGNMENT = 64,
+    WORK_PER_NANOSECOND = 8,    /* of a loop for a team, about */
+    WAKE_NANOSECONDS = 150000,  /* as long as it takes to wake threads, at most */
 };
 
 typedef struct extents_chunk { struct extents_chunk *next; int64_t room[]; } extents_chunk;
@@ -26,6 +28,9 @@ typedef struct call_state {
     int alone;                  /* no library with threads of its own is called */
     pace *pace;                 /* of the kernel's brief regions, */
     int64_t paced_since;        /* timed since then; 0: not */
+    team_pace *teams, *timed;   /* of the kernel's loops for teams; that of the loop that runs */
+    int64_t timed_since;
+    double timed_work;
     int here;                   /* the next region is run by this thread, in the chunks that threads would have */
     const void *variant;        /* the kernel running and its frame, for calls of Python */
     void *frame;
@@ -222,6 +227,43 @@ static void context_parallel(weft_ctx *ctx, weft_body body, void *env, int64_t c
     pool_run(body, env, count, grain, (int)ctx->width, poll_call, state);
 }
 
+static void context_team(weft_ctx *ctx, weft_body body, void *env)
+{
+    call_state *state = (call_state *)ctx;
+    if (!inside_region) {
+        ctx->counters[4] += 1;
+        pool_expect(state->alone);
+    }
+    double patience = state->timed ? state->timed_work / WORK_PER_NANOSECOND / 8 : 0;
+    pool_team(body, env, (int)ctx->width, patience > WAKE_NANOSECONDS ? WAKE_NANOSECONDS : (int64_t)patience, poll_call, state);
+}
+
+static int32_t context_together(weft_ctx *ctx, int32_t loop, double work)
+{
+    call_state *state = (call_state *)ctx;
+    if (inside_region) return 0;
+    if (loop >= TEAM_LOOPS || atomic_exchange(&state->teams[loop].held, 1)) return 1;
+    state->timed = &state->teams[loop];
+    state->timed_work = work;
+    state->timed_since = nanoseconds();
+    return team_level(state->timed);
+}
+
+static void context_apart(weft_ctx *ctx)
+{
+    call_state *state = (call_state *)ctx;
+    if (inside_region || !state->timed) return;
+    end_try(state->timed, (double)(nanoseconds() - state->timed_since) / state->timed_work);
+    atomic_store(&state->timed->held, 0);
+    state->timed = NULL;
+}
+
+static void context_idle(weft_ctx *ctx)
+{
+    (void)ctx;
+    sched_yield();
+}
+
 /* A region is cut in the same chunks whoever runs it: at their ends loops are not vectorized, and functions may have other
  * last bits there. Threads are woken for brief regions only in a call that has had some of them: more will follow. */
 static void context_choose(weft_ctx *ctx, double work)
@@ -233,20 +275,24 @@ static void context_choose(weft_ctx *ctx, double work)
 
 static int32_t context_call_python(weft_ctx *ctx, int32_t call, weft_value *out); /* calls.c */
 
-static void open_state(call_state *state, int width, void *const *library, int alone, pace *pace, const void *variant,
-                       void *frame)
+static void open_state(call_state *state, int width, void *const *library, int alone, pace *pace, team_pace *teams,
+                       const void *variant, void *frame)
 {
     int64_t now = coarse_milliseconds();
     state->ctx = (weft_ctx){
         .fuel = 0, /* the first iterations are watched closely: they may be slow */
         .poll = context_poll, .alloc = context_alloc, .release = context_release, .extents = context_extents,
-        .parallel = context_parallel, .choose = context_choose, .warn = context_warn, .call_python = context_call_python, .library = library,
+        .parallel = context_parallel, .choose = context_choose,
+        .together = context_together, .apart = context_apart, .team = context_team, .idle = context_idle, .seats = pool.team.seats,
+        .warn = context_warn, .call_python = context_call_python, .library = library,
         .width = width,
     };
     atomic_init(&state->lock, 0);
     atomic_init(&state->interrupted, 0);
     state->alone = alone;
     state->pace = pace;
+    state->teams = teams;
+    state->timed = NULL;
     state->paced_since = 0;
     state->here = 0;
     state->variant = variant;
@@ -264,6 +310,7 @@ static void open_state(call_state *state, int width, void *const *library, int a
 static void close_state(call_state *state)
 {
     if (state->ctx.counters[4]) pool_expect(0);
+    if (state->timed) atomic_store(&state->timed->held, 0);
     if (state->paced_since) release_pace(state->pace, state->paced_since);
     while (state->blocks) drop_block(state, state->blocks);
     while (state->chunks) {

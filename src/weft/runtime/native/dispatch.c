@@ -200,7 +200,7 @@ static PyObject *run_kernel(dispatcher *self, variant *v, call_frame *frame)
 {
     call_state state;
     int width = self->width > 0 ? self->width : default_width;
-    open_state(&state, width, v->library, v->library_count == 0, &v->pace, v, frame);
+    open_state(&state, width, v->library, v->library_count == 0, &v->pace, v->teams, v, frame);
     self->counters[COUNT_CALLS]++;
     v->calls++;
     state.thread = PyEval_SaveThread();

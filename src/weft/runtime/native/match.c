@@ -34,6 +34,7 @@ typedef struct {
 typedef struct {
     int64_t references, calls;
     pace pace;             /* of its brief regions */
+    team_pace teams[TEAM_LOOPS]; /* of its loops for teams */
     int32_t (*kernel)(weft_ctx *, const weft_value *, weft_value *);
     int slot_count, out_count, exit_count, call_count, array_count, extent_count, made_count, has_writebacks, may_warn;
     slot_record *slots;

@@ -84,3 +84,33 @@ static void release_pace(pace *p, int64_t since)
     p->time += nanoseconds() - since;
     atomic_store_explicit(&p->held, 0, memory_order_release);
 }
+
+/* ---------------------------------------------------------------- teams */
+
+/* Whether a team runs a loop, or its maps are regions of their own: where what the threads pass to each other is most of
+ * what they do, neither gains, and one thread may be quicker than two that meet. Both are tried in turn, three times. */
+enum { TEAM_LOOPS = 8, TEAM_TRIES = 6, TEAM_STAY = 16, LONGEST_TEAM_STAY = 256 };
+
+typedef struct {
+    _Atomic int held;      /* by a run of the loop */
+    int tries;             /* so far; TEAM_TRIES: it is decided */
+    int best, left, stay;
+    double rate[2];        /* nanoseconds per work at the best, without and with a team */
+} team_pace;
+
+static int team_level(const team_pace *p) { return p->tries < TEAM_TRIES ? p->tries % 2 == 0 : p->best; }
+
+static void end_try(team_pace *p, double rate)
+{
+    double *known = &p->rate[team_level(p)];
+    if (p->tries == TEAM_TRIES) {
+        if (--p->left == 0) p->tries = 0;
+        return;
+    }
+    if (p->tries < 2 || rate < *known) *known = rate;
+    if (++p->tries < TEAM_TRIES) return;
+    int best = p->rate[1] < p->rate[0];
+    p->stay = best != p->best || !p->stay ? TEAM_STAY : p->stay < LONGEST_TEAM_STAY ? 2 * p->stay : p->stay;
+    p->best = best;
+    p->left = p->stay;
+}

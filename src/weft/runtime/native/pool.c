@@ -17,6 +17,10 @@
  * regions of one call. The while is short after the call and in calls with library products, where spinning starves
  * OpenBLAS.
  *
+ * A team is a region of another kind: each thread runs the body once, with its rank and their number, and waits for the
+ * others inside (`weft_meet`). So all of them must be there when it begins. Workers join until the owner closes the list,
+ * which it does when all have come or after a while; nobody comes later, and one may be a team.
+ *
  * After fork only the calling thread exists in the child; the pool is reset there and starts new workers when needed.
  */
 #include <limits.h>
@@ -30,11 +34,12 @@
 #include <unistd.h>
 
 enum { MAX_WORKERS = 255, MOVES_NANOSECONDS = 1000000, SPIN_NANOSECONDS = 5000, LONG_SPIN_NANOSECONDS = 100000 };
+enum { JOIN_NANOSECONDS = 5000 }; /* for those that are awake to join a team */
 
 typedef struct {
     weft_body body;
     void *env;
-    int64_t count, grain;
+    int64_t count, grain;        /* grain 0: a team */
     uint32_t generation;
     uint32_t runs;               /* of chunks: one per thread that may take part */
     uint32_t float_control;      /* rounding and flush modes of the owner */
@@ -55,6 +60,11 @@ static struct {
         _Atomic(void *) env;
         _Atomic int64_t count, grain;
     } region;
+    struct {
+        _Alignas(64) _Atomic uint64_t joined; /* generation << 32 | TEAM_CLOSED | workers */
+        _Atomic uint64_t width;               /* generation << 32 | threads, once it is closed */
+        _Alignas(64) weft_seat seats[MAX_WORKERS + 1];
+    } team;
     _Alignas(64) _Atomic uint32_t sleepers;
     _Atomic uint32_t owner_waits;
     _Atomic uint32_t ended;      /* counts what workers end while the owner sleeps on it */
@@ -186,18 +196,50 @@ static int read_region(region *r, uint32_t generation)
     return atomic_load_explicit(&pool.region.generation, memory_order_relaxed) == generation && own_number < r->runs;
 }
 
-static void work_on_region(const region *r)
+static void end_work(desk *own, const region *r, uint32_t ran)
 {
-    desk *own = &pool.desks[own_number];
-    set_float_state(r->float_control);
-    uint32_t ran = run_chunks(r);
-    if (!ran) return;
     own->float_flags = float_state() & FLOAT_FLAGS;
     atomic_store(&own->done, counted(r->generation, ran));
     if (atomic_load(&pool.owner_waits)) {
         atomic_fetch_add(&pool.ended, 1);
         futex_wake(&pool.ended, 1);
     }
+}
+
+static void work_on_region(const region *r)
+{
+    desk *own = &pool.desks[own_number];
+    set_float_state(r->float_control);
+    uint32_t ran = run_chunks(r);
+    if (ran) end_work(own, r, ran);
+}
+
+enum { TEAM_CLOSED = 1 << 16 };
+
+/* Joins a team; its rank, or 0 where that is too late. */
+static uint32_t join_team(uint32_t generation)
+{
+    uint64_t joined = atomic_load_explicit(&pool.team.joined, memory_order_relaxed);
+    do
+        if (joined >> 32 != generation || joined & TEAM_CLOSED) return 0;
+    while (!atomic_compare_exchange_weak_explicit(&pool.team.joined, &joined, joined + 1, memory_order_acq_rel,
+                                                  memory_order_relaxed));
+    return (uint32_t)joined + 1;
+}
+
+static void work_in_team(const region *r)
+{
+    desk *own = &pool.desks[own_number];
+    uint32_t rank = join_team(r->generation);
+    uint64_t width;
+    if (!rank) return;
+    for (int turn = 1; (width = atomic_load_explicit(&pool.team.width, memory_order_acquire)) >> 32 != r->generation; turn++) {
+        cpu_relax();
+        if (turn % 4096 == 0) sched_yield();
+    }
+    set_float_state(r->float_control);
+    r->body(r->env, rank, (int64_t)(uint32_t)width);
+    end_work(own, r, 1);
 }
 
 static void *worker_main(void *number)
@@ -207,7 +249,7 @@ static void *worker_main(void *number)
     while (!atomic_load(&pool.stopping)) {
         region r;
         uint32_t generation = atomic_load_explicit(&pool.region.generation, memory_order_acquire);
-        if (read_region(&r, generation)) work_on_region(&r);
+        if (read_region(&r, generation)) (r.grain ? work_on_region : work_in_team)(&r);
         if (spin_while_equal(&pool.region.generation, generation)) continue;
         atomic_fetch_add(&pool.sleepers, 1);
         if (!atomic_load(&pool.stopping)) futex_wait(&pool.region.generation, generation, NULL); /* not if it has changed */
@@ -335,6 +377,53 @@ static void share_region(region *r, int64_t chunks, pool_poll poll, void *call)
     wait_for_chunks(r, (uint32_t)chunks - ran, poll, call);
     set_float_state(float_state() | flags_of_workers(r));
     atomic_store_explicit(&pool.region.generation, r->generation + 1, memory_order_release);
+}
+
+/* Waits for the workers that a team could have; how many there are. */
+static uint32_t close_team(const region *r, int64_t patience)
+{
+    int64_t begin = nanoseconds();
+    for (int turn = 1; (uint32_t)atomic_load_explicit(&pool.team.joined, memory_order_relaxed) < r->runs - 1; turn++) {
+        cpu_relax();
+        if (turn % 16 == 0 && nanoseconds() - begin > patience) break;
+    }
+    return (uint32_t)atomic_fetch_or(&pool.team.joined, TEAM_CLOSED);
+}
+
+/* With workers: the pool is this thread's. Those that sleep are waited for as long as `patience`, in nanoseconds. */
+static void lead_team(region *r, int64_t patience, pool_poll poll, void *call)
+{
+    r->generation = atomic_load_explicit(&pool.region.generation, memory_order_relaxed) + 1;
+    clear_desks(r);
+    r->float_control = float_state() & ~(uint32_t)FLOAT_FLAGS;
+    place_workers();
+    memset(pool.team.seats, 0, sizeof *pool.team.seats * r->runs);
+    atomic_store_explicit(&pool.team.joined, counted(r->generation, 0), memory_order_relaxed);
+    if (!atomic_load(&pool.sleepers) || patience < JOIN_NANOSECONDS) patience = JOIN_NANOSECONDS;
+    open_region(r);
+    uint32_t others = close_team(r, patience);
+    atomic_store_explicit(&pool.team.width, counted(r->generation, others + 1), memory_order_release);
+    inside_region = 1;
+    r->body(r->env, 0, others + 1);
+    inside_region = 0;
+    wait_for_chunks(r, others, poll, call);
+    set_float_state(float_state() | flags_of_workers(r));
+    atomic_store_explicit(&pool.region.generation, r->generation + 1, memory_order_release);
+}
+
+static void pool_team(weft_body body, void *env, int width, int64_t patience, pool_poll poll, void *call)
+{
+    int free_pool = 0;
+    if (width > 1 && !inside_region && !atomic_load(&pool.stopping) &&
+        atomic_compare_exchange_strong(&pool.busy, &free_pool, 1)) {
+        start_workers(width - 1);
+        int helpers = width - 1 < pool.workers ? width - 1 : pool.workers;
+        region r = {.body = body, .env = env, .runs = (uint32_t)helpers + 1};
+        if (helpers) lead_team(&r, patience, poll, call);
+        atomic_store_explicit(&pool.busy, 0, memory_order_release);
+        if (helpers) return;
+    }
+    body(env, 0, 1);
 }
 
 static void pool_run(weft_body body, void *env, int64_t count, int64_t grain, int width, pool_poll poll, void *call)

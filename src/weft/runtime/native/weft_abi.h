@@ -39,6 +39,12 @@ typedef union {
     weft_array a;
 } weft_value;
 
+/* How far one thread of a team is: meetings it has come to; those of the first thread also say after which one all leave. */
+typedef struct {
+    uint64_t reached;         /* leaves << 32 | meetings */
+    uint64_t unused[7];       /* a cache line of its own */
+} weft_seat;
+
 typedef struct weft_ctx weft_ctx;
 typedef void (*weft_body)(void *env, int64_t begin, int64_t end);
 struct weft_ctx {
@@ -49,6 +55,11 @@ struct weft_ctx {
     int64_t *(*extents)(weft_ctx *, int32_t count);          /* room for shapes and strides of out[] arrays, until exit */
     void (*parallel)(weft_ctx *, weft_body, void *env, int64_t count, int64_t grain);
     void (*choose)(weft_ctx *, double work);                 /* who runs the brief region that follows: weft_pays */
+    int32_t (*together)(weft_ctx *, int32_t loop, double work); /* whether a team shall run the loop of this number */
+    void (*apart)(weft_ctx *);                               /* that it is done, whoever ran it */
+    void (*team)(weft_ctx *, weft_body, void *env);          /* body(env, rank, width) on several threads at once */
+    void (*idle)(weft_ctx *);                                /* what a thread of a team does that has waited for long */
+    weft_seat *seats;                                        /* of the threads of a team; all 0 when it begins */
     void (*warn)(weft_ctx *, int32_t flags, int32_t site);   /* flags: WEFT_FP_*; remembered, raised after the call */
     int32_t (*call_python)(weft_ctx *, int32_t call, weft_value *out); /* WEFT_CALL_*; see KernelInfo.numpy_calls */
     void *const *library;                                    /* KernelInfo.libraries, resolved */

@@ -1,0 +1,383 @@
+"""Loops of short maps are run by a team of threads: each does all the turns, and of every map the rows it owns.
+
+before:  for t in 0:n { map (i, j) in [0:r, 0:c] parallel { write B[i, j] = A[i, j] + A[i + 1, j] }
+                        map (i, j) in [0:r, 0:c] parallel { write A[i, j] = B[i, j] }
+                        map (i) in [0:r] parallel { write A[i, 0] = 0.0 }; continue }
+after:   for t in 0:n team [0:r] meets (0, 1) { map (i, j) ... owner i { ... }; map (i, j) ... owner i { ... }
+                                                map (i) ... owner i { ... }; continue }
+
+Threads that start and end with every map lose microseconds, and more where a border is done by one of them and read by
+another. A team meets only where it must: where one thread may touch, one of the two writing, what another one touches
+since they met last. The legality core is asked about every two nodes of the loop, at points that belong to different
+rows, in any turns. The first and the last two rows have one owner each, so that borders made from the line next to
+them need no meeting.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import field, replace
+from typing import ClassVar, Final, TypeAlias
+
+from weft.analysis.dependences import Owned, Rows
+from weft.analysis.effects import Access, effects_of
+from weft.analysis.exactness import Rules, free_operations
+from weft.analysis.facts import Facts
+from weft.ir.exprs import Index, Value, const_index, index
+from weft.ir.nodes import (
+    Alloc,
+    Branch,
+    Continue,
+    Elements,
+    Loop,
+    Map,
+    Node,
+    Program,
+    Reduce,
+    Region,
+    Schedule,
+    Storage,
+    Tasklet,
+    View,
+    While,
+    Yield,
+)  # fmt: skip
+from weft.ir.schedules import Team
+from weft.ir.traverse import all_nodes, inner_regions, values_defined_in
+from weft.passes.base import Bench, Session
+from weft.passes.loop_bodies import has_loops
+from weft.support.records import record
+
+_MOST: Final = 40  # nodes of a loop: every two of them are compared
+_FEW: Final = 8  # rows by which arrays may differ that are cut alike
+_CANDIDATES: Final = 3  # owners that are tried for a map
+
+
+@record
+class TeamLoops:
+    """Let teams run loops of maps."""
+
+    name: ClassVar[str] = "team-loops"
+
+    def run(self, program: Program, session: Session) -> Program:
+        """The program with the teams' parts and meetings."""
+        if not has_loops(program):
+            return program
+        bench = Bench(self.name, program, session)
+        body = _region(program.body, session.facts, bench)
+        return program if body is program.body else replace(program, body=body)
+
+
+def _region(region: Region, facts: Facts, bench: Bench) -> Region:
+    """The outermost loops that a team can run."""
+    nodes = list[Node]()
+    for node in region.nodes:
+        nodes.append(_node(node, facts, bench))
+        facts = facts.after(node)
+    return Region(tuple(nodes)) if any(a is not b for a, b in zip(nodes, region.nodes, strict=True)) else region
+
+
+def _node(node: Node, facts: Facts, bench: Bench) -> Node:
+    if isinstance(node, Loop) and (made := _team(node, facts, bench)) is not None:
+        return made
+    match node:
+        case Loop() | While():
+            body = _region(node.body, facts.inside(node, bench.legality.memory)[0], bench)
+            return node if body is node.body else replace(node, body=body)
+        case Branch():
+            inside = facts.inside(node, bench.legality.memory)
+            then, orelse = _region(node.then, inside[0], bench), _region(node.orelse, inside[1], bench)
+            return node if then is node.then and orelse is node.orelse else replace(node, then=then, orelse=orelse)
+        case _:
+            return node
+
+
+def _team(loop: Loop, facts: Facts, bench: Bench) -> Loop | None:
+    nodes = list(_inside(loop.body))
+    if loop.carries or not all(_may_stand(node, bench) for node in nodes) or len(nodes) > _MOST:
+        return None
+    shared = [_rank(node) for node in nodes if isinstance(node, Map | Reduce) and _is_shared(node)]
+    if not shared or max(shared) < max(_rank(node) for node in loop.body.nodes if not _is_shared_in(node)):
+        return None
+    plan = _Plan(loop, facts.inside(loop, bench.legality.memory)[0], bench, frozenset(values_defined_in(loop)))
+    return plan.loop() if plan.rows is not None else None
+
+
+def _inside(region: Region) -> Iterator[Node]:
+    """The nodes of a loop but those in maps."""
+    for node in region.nodes:
+        yield node
+        if not isinstance(node, Map):
+            for inner in inner_regions(node):
+                yield from _inside(inner)
+
+
+def _may_stand(node: Node, bench: Bench) -> bool:
+    """Whether threads may run a node together: nothing leaves, and no bit depends on where it is cut."""
+    match node:
+        case Map():
+            return bool(node.params) and not any(free_operations(inner, Rules()) for inner in all_nodes(node.body))
+        case Reduce():
+            return not node.joined and not any(free_operations(x, Rules()) for x in _computed(node))
+        case Alloc(container=name):
+            return bench.containers[name].storage is Storage.STACK
+        case Loop(carries=carries):
+            return node.step.constant is not None and all(isinstance(carry.target, Value) for carry in carries)
+        case Branch(results=results):
+            return all(isinstance(result, Value) for result in results)
+        case Yield() | Continue():
+            return not any(isinstance(item, View) for item in node.values)
+        case Tasklet():
+            return True
+        case _:
+            return False
+
+
+@record
+class _Part:
+    """What some thread does of a node: a map, or the reads or writes of something else."""
+
+    node: Node
+    reads: bool
+    writes: bool
+
+
+_Key: TypeAlias = tuple[int, bool, bool]  # a part: number of its node, reads, writes
+_Sides: TypeAlias = frozenset[tuple[int, "Index | None"]]  # what two parts touch, and their rows
+
+
+@record(frozen=False)
+class _Plan:
+    """A loop, who does what in it, and where they meet."""
+
+    whole: Loop
+    facts: Facts
+    bench: Bench
+    varying: frozenset[Value]
+    owners: dict[int, Index | None] = field(default_factory=dict[int, "Index | None"])  # by number of the map
+    meets: set[tuple[int, int]] = field(default_factory=set[tuple[int, int]])  # number of the loop, place
+    met: dict[_Sides, bool] = field(default_factory=dict["_Sides", bool])
+    touched: dict[_Key, tuple[Access, ...]] = field(default_factory=dict["_Key", "tuple[Access, ...]"])
+    rows: Rows | None = None
+    possible: bool = True
+
+    def __post_init__(self) -> None:
+        """Choose rows and owners."""
+        maps = [node for node in _inside(self.whole.body) if isinstance(node, Map)]
+        self.rows = self._rows()
+        if self.rows is None:
+            return
+        candidates = {id(node): self._candidates(node, self.rows) for node in maps}
+        for node in maps:
+            self.owners[id(node)] = next(iter(candidates[id(node)]), self._default(node))
+        for node in maps:
+            if len(candidates[id(node)]) > 1:
+                self.owners[id(node)] = min(candidates[id(node)], key=lambda owner: self._conflicts(node, owner, maps))
+
+    def _shared(self) -> list[Map | Reduce]:
+        return [x for x in _inside(self.whole.body) if isinstance(x, Map | Reduce) and _is_shared(x)]
+
+    def _rows(self) -> Rows | None:
+        """Those of the array that the largest node shared by threads writes."""
+        for node in sorted(self._shared(), key=lambda x: (isinstance(x, Map), _rank(x)), reverse=True):
+            for access in effects_of(node).writes:
+                shape = self.bench.containers[access.container].shape
+                if shape and self.varying.isdisjoint(shape[0].values):
+                    return const_index(0), shape[0]
+        return None
+
+    def _candidates(self, node: Map, rows: Rows) -> list[Index]:
+        """Rows that the points of a map may belong to: where it touches arrays that are as long, on their first axis.
+
+        Where the points change from turn to turn, equal parts are better than rows. One row for all points is for what
+        is little beside the rest.
+        """
+        small = _rank(node) < max(_rank(x) for x in self._shared())
+        accesses = sorted(effects_of(node).accesses, key=lambda access: not access.writes)
+        changing = any(not self.varying.isdisjoint(end.values) for end in node.ranges[0])
+        inner, found = values_defined_in(node), list[Index]()
+        for access in accesses:
+            shape = self.bench.containers[access.container].shape
+            if access.whole or not shape or not self._is_as_long(shape[0], rows[1]):
+                continue
+            row = access.index[0]
+            along = not changing and inner.isdisjoint((row - index(node.params[0])).values)
+            if (along or (small and inner.isdisjoint(row.values))) and row not in found:
+                found.append(row)
+        return found[:_CANDIDATES]
+
+    def _is_as_long(self, one: Index, other: Index) -> bool:
+        """Whether two extents differ by a few at most."""
+        differences = (one - other, other - one)
+        return all(self.bench.legality.is_nonnegative(x + _FEW, self.facts) for x in differences)
+
+    def _default(self, node: Map) -> Index | None:
+        """A parallel map without rows is cut in equal parts; any other is for the first thread."""
+        assert self.rows is not None
+        return None if node.schedule is Schedule.PARALLEL else self.rows[0]
+
+    def _conflicts(self, node: Map, owner: Index, maps: Sequence[Map]) -> int:
+        self.owners[id(node)] = owner
+        part = _Part(node, reads=True, writes=True)
+        return sum(self.meet(part, _Part(other, reads=True, writes=True)) for other in maps)
+
+    # ---- questions ----
+
+    def owner(self, part: _Part) -> Index | None:
+        """The row that a part belongs to; None for what is in any or all threads."""
+        assert self.rows is not None
+        match part.node:
+            case Map():
+                return self.owners[id(part.node)]
+            case Reduce():
+                return None if _is_shared(part.node) or self._is_private(part.node.output.container) else self.rows[0]
+            case _:
+                return self.rows[0] if part.writes else None
+
+    def meet(self, first: _Part, second: _Part) -> bool:
+        """Whether two threads may get in each other's way in two parts: each may do either."""
+        assert self.rows is not None
+        sides = [Owned(self._accesses(part), self.owner(part)) for part in (first, second)]
+        key = frozenset((id(side.accesses), side.owner) for side in sides)
+        if key not in self.met:
+            legality = self.bench.legality
+            self.met[key] = legality.may_meet_across(sides[0], sides[1], self.facts, self.rows, self.varying)
+        return self.met[key]
+
+    def _accesses(self, part: _Part) -> tuple[Access, ...]:
+        key = (id(part.node), part.reads, part.writes)
+        if key not in self.touched:
+            accesses = effects_of(part.node, self.facts.definitions).accesses
+            wanted = (access for access in accesses if (part.writes if access.writes else part.reads))
+            self.touched[key] = tuple(access for access in wanted if not self._is_private(access.container))
+        return self.touched[key]
+
+    def _is_private(self, name: str) -> bool:
+        return self.bench.containers[name].storage is Storage.STACK
+
+    # ---- meetings ----
+
+    def loop(self) -> Loop | None:
+        """The loop as a team runs it; None where it cannot, or would never meet."""
+        self._turns(self.whole)
+        if not self.possible or not self.meets:
+            return None
+        made = self._made(self.whole)
+        count = len(self.meets)
+        self.bench.note(
+            f"threads run all turns together and meet {count} time{'s' * (count > 1)} in each", made, done=True
+        )
+        return made
+
+    def _turns(self, loop: Loop) -> set[_Part]:
+        """What was done since the last meeting when a loop is done."""
+        open_parts = set[_Part]()
+        while True:
+            before = len(self.meets)
+            after = self._walk(loop, set(open_parts))
+            if after <= open_parts and before == len(self.meets):
+                return after
+            open_parts |= after
+
+    def _walk(self, loop: Loop, open_parts: set[_Part]) -> set[_Part]:
+        for place, node in enumerate(loop.body.nodes):
+            if isinstance(node, Loop) and not _is_for_one(node):
+                behind = self._turns(node)
+                heads = self._heads(node)
+            else:
+                heads = behind = set(self._parts(node))
+            if (id(loop), place) in self.meets or self._any(open_parts, heads):
+                self.meets.add((id(loop), place))
+                open_parts = set()
+            open_parts = open_parts | behind
+        return open_parts
+
+    def _any(self, first: set[_Part], second: set[_Part]) -> bool:
+        return any(self.meet(a, b) for a in first for b in second)
+
+    def _heads(self, loop: Loop) -> set[_Part]:
+        """What a loop may do before the team meets in it."""
+        found = set[_Part]()
+        for place, node in enumerate(loop.body.nodes):
+            if (id(loop), place) in self.meets:
+                break
+            if isinstance(node, Loop) and not _is_for_one(node):
+                found |= self._heads(node)
+            else:
+                found |= set(self._parts(node))
+        return found
+
+    def _parts(self, node: Node) -> Iterator[_Part]:
+        """What is done of a node that is no loop. In a branch nobody waits for anybody."""
+        match node:
+            case Map():
+                yield _Part(node, reads=True, writes=True)
+            case Reduce() | Loop():
+                yield _Part(node, reads=True, writes=True)
+            case Tasklet():
+                parts = _Part(node, reads=True, writes=False), _Part(node, reads=False, writes=True)
+                self.possible &= not self.meet(*parts)
+                yield from parts
+            case Branch(then=then, orelse=orelse):
+                for arm in (then, orelse):
+                    inside = [part for inner in arm.nodes for part in self._parts(inner)]
+                    self.possible &= not any(isinstance(inner, Loop) for inner in arm.nodes)
+                    self.possible &= not any(self.meet(a, b) for n, a in enumerate(inside) for b in inside[n + 1 :])
+                    yield from inside
+            case _:
+                return
+
+    # ---- the loop ----
+
+    def _made(self, loop: Loop) -> Loop:
+        assert self.rows is not None
+        meets = tuple(place for place in range(len(loop.body.nodes)) if (id(loop), place) in self.meets)
+        body = Region(tuple(map(self._with_owner, loop.body.nodes)))
+        return replace(loop, body=body, team=Team(self.rows, meets))
+
+    def _with_owner(self, node: Node) -> Node:
+        match node:
+            case Map():
+                return replace(node, owner=self.owners[id(node)])
+            case Loop() if not _is_for_one(node):
+                return self._made(node)
+            case Branch():
+                arms = (Region(tuple(map(self._with_owner, arm.nodes))) for arm in (node.then, node.orelse))
+                return replace(node, then=next(arms), orelse=next(arms))
+            case _:
+                return node
+
+
+def _computed(node: Reduce) -> tuple[Tasklet, ...]:
+    return node.input.body if isinstance(node.input, Elements) else ()
+
+
+def _is_shared(node: Map | Reduce) -> bool:
+    """Whether threads share a node: of a reduction, the results."""
+    if node.schedule is not Schedule.PARALLEL:
+        return False
+    return isinstance(node, Map) or len(node.axes) < len(node.input.shape)
+
+
+def _is_shared_in(node: Node) -> bool:
+    """Whether threads share some of a node."""
+    return any(isinstance(x, Map | Reduce) and _is_shared(x) for x in _inside(Region((node,))))
+
+
+def _is_for_one(loop: Loop) -> bool:
+    """Whether the first thread runs a loop for all: it writes to memory, and nothing in it is shared."""
+    nodes = list(_inside(loop.body))
+    writes = any(isinstance(node, Map | Reduce) or (isinstance(node, Tasklet) and node.writes) for node in nodes)
+    return writes and not _is_shared_in(loop) and not loop.carries
+
+
+def _rank(node: Node) -> int:
+    """How many loops are in each other."""
+    inside = max((_rank(x) for region in inner_regions(node) for x in region.nodes), default=0)
+    match node:
+        case Map(params=params):
+            return inside + len(params)
+        case Reduce(input=source):
+            return inside + source.rank
+        case _:
+            return inside + isinstance(node, Loop | While)
