@@ -115,7 +115,7 @@ def into_arguments(a, b):
 JOINED: list[tuple[Callable[..., Any], int]] = [
     (low_and_high, 1), (mean_and_squares, 1), (mean_and_deviation, 0), (weighted, 1), (under_a_mask, 1),
     (mean_under_a_mask, 1), (five_of_them, 4), (rows, 2), (columns, 2), (sums_of_columns, 1), (kept_axes, 1),
-    (in_every_turn, 1), (grown_in_turns, 1), (of_a_line, 3), (seen_by_flags, 2),
+    (in_every_turn, 1), (grown_in_turns, 2), (of_a_line, 3), (seen_by_flags, 2),
     (checked_one_by_one, 3),
 ]  # fmt: skip
 
