@@ -143,7 +143,7 @@ class _Part:
 
 
 _Key: TypeAlias = tuple[int, bool, bool]  # a part: number of its node, reads, writes
-_Sides: TypeAlias = frozenset[tuple[int, "Index | None"]]  # what two parts touch, and their rows
+_Sides: TypeAlias = frozenset[tuple[int, "Index | None", bool]]  # what two parts touch, their rows, in the same turn
 
 
 @record(frozen=False)
@@ -234,14 +234,18 @@ class _Plan:
             case _:
                 return self.rows[0] if part.writes else None
 
-    def meet(self, first: _Part, second: _Part) -> bool:
-        """Whether two threads may get in each other's way in two parts: each may do either."""
+    def meet(self, first: _Part, second: _Part, *, same: bool = False) -> bool:
+        """Whether two threads may get in each other's way in two parts, each doing either.
+
+        In the `same` turn of all loops around, what these compute is the same for both; else all of it may differ.
+        """
         assert self.rows is not None
         sides = [Owned(self._accesses(part), self.owner(part)) for part in (first, second)]
-        key = frozenset((id(side.accesses), side.owner) for side in sides)
+        key = frozenset((id(side.accesses), side.owner, same) for side in sides)
         if key not in self.met:
-            legality = self.bench.legality
-            self.met[key] = legality.may_meet_across(sides[0], sides[1], self.facts, self.rows, self.varying)
+            own = values_defined_in(first.node) | values_defined_in(second.node)
+            varying = frozenset(own) if same else self.varying
+            self.met[key] = self.bench.legality.may_meet_across(sides[0], sides[1], self.facts, self.rows, varying)
         return self.met[key]
 
     def _accesses(self, part: _Part) -> tuple[Access, ...]:
@@ -279,21 +283,24 @@ class _Plan:
                 return after
             open_parts |= after
 
-    def _walk(self, loop: Loop, open_parts: set[_Part]) -> set[_Part]:
+    def _walk(self, loop: Loop, before: set[_Part]) -> set[_Part]:
+        """One turn, behind what was done `before` it in others."""
+        here = set[_Part]()
         for place, node in enumerate(loop.body.nodes):
-            if isinstance(node, Loop) and not _is_for_one(node):
-                behind = self._turns(node)
-                heads = self._heads(node)
-            else:
-                heads = behind = set(self._parts(node))
-            if (id(loop), place) in self.meets or self._any(open_parts, heads):
+            inner = _inner_loop(node)
+            behind = self._turns(inner) if inner else set(self._parts(node))
+            heads = self._heads(inner) if inner else behind
+            if (id(loop), place) in self.meets or self._any(before, heads) or self._any(here, heads, same=not inner):
                 self.meets.add((id(loop), place))
-                open_parts = set()
-            open_parts = open_parts | behind
-        return open_parts
+                before, here = set[_Part](), set[_Part]()
+            if inner:
+                before = before | behind
+            else:
+                here = here | behind
+        return before | here
 
-    def _any(self, first: set[_Part], second: set[_Part]) -> bool:
-        return any(self.meet(a, b) for a in first for b in second)
+    def _any(self, first: set[_Part], second: set[_Part], *, same: bool = False) -> bool:
+        return any(self.meet(a, b, same=same) for a in first for b in second)
 
     def _heads(self, loop: Loop) -> set[_Part]:
         """What a loop may do before the team meets in it."""
@@ -301,10 +308,8 @@ class _Plan:
         for place, node in enumerate(loop.body.nodes):
             if (id(loop), place) in self.meets:
                 break
-            if isinstance(node, Loop) and not _is_for_one(node):
-                found |= self._heads(node)
-            else:
-                found |= set(self._parts(node))
+            inner = _inner_loop(node)
+            found |= self._heads(inner) if inner else set(self._parts(node))
         return found
 
     def _parts(self, node: Node) -> Iterator[_Part]:
@@ -316,13 +321,14 @@ class _Plan:
                 yield _Part(node, reads=True, writes=True)
             case Tasklet():
                 parts = _Part(node, reads=True, writes=False), _Part(node, reads=False, writes=True)
-                self.possible &= not self.meet(*parts)
+                self.possible &= not self.meet(*parts, same=True)
                 yield from parts
             case Branch(then=then, orelse=orelse):
                 for arm in (then, orelse):
                     inside = [part for inner in arm.nodes for part in self._parts(inner)]
                     self.possible &= not any(isinstance(inner, Loop) for inner in arm.nodes)
-                    self.possible &= not any(self.meet(a, b) for n, a in enumerate(inside) for b in inside[n + 1 :])
+                    pairs = ((a, b) for n, a in enumerate(inside) for b in inside[n + 1 :])
+                    self.possible &= not any(self.meet(*pair, same=True) for pair in pairs)
                     yield from inside
             case _:
                 return
@@ -362,6 +368,11 @@ def _is_shared(node: Map | Reduce) -> bool:
 def _is_shared_in(node: Node) -> bool:
     """Whether threads share some of a node."""
     return any(isinstance(x, Map | Reduce) and _is_shared(x) for x in _inside(Region((node,))))
+
+
+def _inner_loop(node: Node) -> Loop | None:
+    """A loop that the team runs inside of another."""
+    return node if isinstance(node, Loop) and not _is_for_one(node) else None
 
 
 def _is_for_one(loop: Loop) -> bool:
