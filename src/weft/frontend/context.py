@@ -39,7 +39,7 @@ from weft.numpy_rules.values import (
 )
 from weft.support.abi import FunctionRef
 from weft.support.errors import CompileError
-from weft.support.lists import arrays_of, lists_of, tuples_of
+from weft.support.lists import arrays_of, lists_of, numbers_of_kinds, tuples_of
 from weft.support.records import record
 from weft.support.spans import Located, Span
 
@@ -261,7 +261,8 @@ class Lowering:
         if held.form == "array":
             return Pack((items,), cls=self.constant(arrays_of))
         types = Constant(self.constant(_classes_of(held.parts or (held.type,) * (held.row[0].constant or 0))))
-        return Pack((items, types), cls=self.constant(lists_of if held.form == "list" else tuples_of))
+        makers = {"list": lists_of, "tuple": tuples_of, "mixed": numbers_of_kinds}
+        return Pack((items, types), cls=self.constant(makers[held.form]))
 
     def _bounds(self, operand: Operand, name: str) -> Pack:
         """A slice or range, made anew."""
@@ -296,9 +297,13 @@ class Lowering:
 
 
 @cache
-def _classes_of(types: tuple[ScalarType, ...]) -> tuple[type, ...]:
-    """The Python classes of numbers, as one object, which is one constant."""
-    return tuple(_PYTHON[type_.dtype.kind] if type_.python else type_.dtype.numpy.type for type_ in types)
+def _classes_of(types: tuple[ScalarType | None, ...]) -> tuple[type, ...]:
+    """The Python classes of numbers and of None, as one object, which is one constant."""
+    return tuple(type(None) if type_ is None else _class_of(type_) for type_ in types)
+
+
+def _class_of(type_: ScalarType) -> type:
+    return _PYTHON[type_.dtype.kind] if type_.python else type_.dtype.numpy.type
 
 
 def _place(operand: Operand) -> str:

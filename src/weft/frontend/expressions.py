@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
+from operator import add, eq, ne
 from typing import Any
 
 import numpy as np
 
+from weft.frontend.addressed import addressed
 from weft.frontend.attributes import attribute, call_rule
 from weft.frontend.branches import bound, choose, split
 from weft.frontend.context import Lowering
@@ -63,11 +65,7 @@ _KINDS: dict[type[ast.expr], str] = {
     ast.DictComp: "dict comprehensions", ast.SetComp: "set comprehensions", ast.GeneratorExp: "generator expressions",
     ast.Await: "coroutines", ast.Yield: "generators", ast.YieldFrom: "generators", ast.Starred: "starred expressions",
 }  # fmt: skip
-_PYTHON_OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
-    "add": lambda a, b: a + b,
-    "equal": lambda a, b: a == b,
-    "not_equal": lambda a, b: a != b,
-}
+_PYTHON_OPERATORS: dict[str, Callable[[Any, Any], Any]] = {"add": add, "equal": eq, "not_equal": ne}
 
 
 def lower_expression(ctx: Lowering, node: ast.expr) -> Operand:
@@ -403,7 +401,7 @@ def _subscript(ctx: Lowering, node: ast.Subscript) -> Operand:
 
 def subscript(ctx: Lowering, owner: Operand, key: Operand) -> Operand:
     """`owner[key]`."""
-    held = contents(ctx, owner)
+    held = addressed(ctx, owner, key)
     return split(ctx, held, lambda item: split(ctx, key, lambda k: _subscript_plain(ctx, item, k)))
 
 

@@ -6,9 +6,9 @@ out:  a buffer with room to spare, and how many items it holds
 before:  for i in range(n): out.append(x)       out: Tuple, one item longer each time
 after:   a buffer and a count are carried; where the buffer is full, one of twice the size takes its place
 
-Items are numbers, tuples or lists of numbers, or arrays of one shape (`weft.frontend.rows`). Lists stay where they are:
-what a name referred to would be a copy of them. Of an array a copy is taken out, which nobody may write or see beside
-the list.
+Items are numbers, of one type or of several (`weft.frontend.mixed`), tuples or lists of numbers, or arrays of one shape
+(`weft.frontend.rows`). Lists stay where they are: what a name referred to would be a copy of them. Of an array a copy
+is taken out, which nobody may write or see beside the list.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from dataclasses import replace
 
 from weft.frontend.branches import choose
 from weft.frontend.context import Lowering
+from weft.frontend.mixed import list_of_kinds, numbers_of, read_mixed, typed_number, widened
 from weft.frontend.rows import (
     empty_list,
     flat_size,
@@ -31,13 +32,12 @@ from weft.frontend.rows import (
     written_row,
 )
 from weft.ir.dtypes import NP_BOOL, PY_INT, DType, ScalarType
-from weft.ir.exprs import Expr, Index, const_index, op
+from weft.ir.exprs import Index, const_index, op
 from weft.numpy_rules.arrays import copy_array, empty_array
 from weft.numpy_rules.elementwise import cast, initialise, store
 from weft.numpy_rules.indexing import drop_axis, index_view, narrow_axis
 from weft.numpy_rules.reshaping import flat_array, split_axis
 from weft.numpy_rules.scalars import as_index
-from weft.numpy_rules.type_conversions import python_cast
 from weft.numpy_rules.values import Array, Either, Growing, Operand, Scalar, Slice, Static, Tuple
 
 _ROOM = 8  # elements a new buffer has at least
@@ -46,7 +46,7 @@ ZERO = const_index(0)
 
 def common_kind(lists: Iterable[Operand]) -> Operand | None:
     """An item like all those of some lists of different lengths; None where there is no such thing."""
-    found: list[Operand | None] = []
+    found: list[Operand] = []
     lengths: set[int] = set()
     pending = list(lists)
     while pending:
@@ -62,13 +62,21 @@ def common_kind(lists: Iterable[Operand]) -> Operand | None:
             case _:
                 return None
     kinds = {item_kind(item) for item in found}
-    return found[0] if len(kinds) == 1 and None not in kinds and len(lengths) > 1 else None
+    if len(kinds) == 1 and None not in kinds:
+        return found[0] if len(lengths) > 1 else None
+    return list_of_kinds(found) if len(lengths) > 1 or any(map(is_mixed, found)) else None
+
+
+def is_mixed(operand: Operand) -> bool:
+    """Whether this is a list of any length of numbers of several types."""
+    return isinstance(operand, Growing) and operand.form == "mixed"
 
 
 def materialised(ctx: Lowering, items: tuple[Operand, ...], like: Operand) -> Growing:
     """Items of one kind in a buffer of their own."""
     held = empty_list(like)
-    room = flat_size(ctx, row_of(items[0]).row) * len(items) if items else ZERO
+    size = width(held) if held.form == "mixed" else flat_size(ctx, row_of(items[0]).row) if items else ZERO
+    room = size * len(items)
     buffer = empty_array(ctx.build, (room + _ROOM,), held.type.dtype, name="list")
     held = replace(held, buffer=buffer)
     for item in items:
@@ -77,10 +85,17 @@ def materialised(ctx: Lowering, items: tuple[Operand, ...], like: Operand) -> Gr
     return held
 
 
+def indexed(ctx: Lowering, items: tuple[Operand, ...], added: tuple[Operand, ...] = ()) -> Growing | None:
+    """Numbers in a buffer, where a position known at run time finds them; None for other items. `added` fit too."""
+    kinds = {item_kind(item) for item in (*items, *added)}
+    like = items[0] if len(kinds) == 1 and isinstance(items[0], Scalar) else list_of_kinds((*items, *added))
+    return None if like is None else materialised(ctx, items, like)
+
+
 def in_buffer(ctx: Lowering, held: Operand, like: Operand) -> Growing:
     """A list in a buffer, whether it was so before or not."""
     if isinstance(held, Growing):
-        return held
+        return held if item_kind(held) == item_kind(like) else _for_kinds_of(ctx, held, (like,))
     assert isinstance(held, Tuple)
     return materialised(ctx, held.items, like)
 
@@ -103,6 +118,8 @@ def elements(held: Growing) -> Array:
 
 def as_array(ctx: Lowering, held: Growing) -> Array:
     """A new array of the items, as NumPy makes it of a list: one of floats where it is empty."""
+    if held.form == "mixed":
+        return copy_array(ctx.build, numbers_of(ctx, held), order="C")
     if held.buffer.dtype is not DType.FLOAT64 or held.row:
         ctx.build.guard_nonnegative(held.count - 1, "an array of an empty list")
     return copy_array(ctx.build, elements(held), order="C")
@@ -124,10 +141,12 @@ def _typed(ctx: Lowering, held: Growing, position: Index) -> Operand:
     if held.form == "array":
         return taken_row(ctx, Array(drop_axis(elements(held).view, 0, position), held.buffer.dtype))
     _check_loose(ctx, held)
+    if held.form == "mixed":
+        return read_mixed(ctx, held, position)
     if held.form == "tuple":
         first = position * width(held)
         places = range(held.row[0].constant or 0)
-        types = held.parts or (held.type,) * len(places)
+        types = [part for part in held.parts if part is not None] or [held.type] * len(places)
         numbers = (_number(ctx, held, first + const_index(place), types[place]) for place in places)
         return Tuple(tuple(numbers))
     return _number(ctx, held, position, held.type)
@@ -142,13 +161,7 @@ def _check_loose(ctx: Lowering, held: Growing) -> None:
 
 
 def _number(ctx: Lowering, held: Growing, place: Index, type_: ScalarType) -> Scalar:
-    value: Expr = ctx.build.read(held.buffer.view, (place,), held.buffer.dtype)
-    if value.type.dtype.kind == "c" and type_.dtype.kind != "c":
-        value = op("real", (value,), ScalarType(DType.FLOAT32 if value.type.dtype.itemsize == 8 else DType.FLOAT64))
-    value = cast(value, type_.dtype)
-    if type_ == PY_INT:
-        return Scalar(ctx.build.let_index(op("cast", (value,), PY_INT), "x"))
-    return Scalar(python_cast(value, type_) if type_.python else value)
+    return typed_number(ctx.build, ctx.build.read(held.buffer.view, (place,), held.buffer.dtype), type_)
 
 
 def read_item(ctx: Lowering, held: Growing, key: Operand) -> Operand:
@@ -182,7 +195,7 @@ def _checked(ctx: Lowering, key: Operand) -> Operand:
 
 def write_item(ctx: Lowering, held: Growing, key: Operand, value: Operand) -> Growing:
     """`held[key] = value`."""
-    _check_fitting(ctx, held, value)
+    held = _fitting(ctx, held, value)
     if isinstance(key, Slice) or held.form in ("array", "list"):
         raise ctx.build.error("E148", "this assignment to an item of a list is not compiled", "use an array")
     guard_row(ctx, held, value)
@@ -191,17 +204,24 @@ def write_item(ctx: Lowering, held: Growing, key: Operand, value: Operand) -> Gr
     return held
 
 
-def _check_fitting(ctx: Lowering, held: Growing, value: Operand) -> None:
-    if not same_items(held, value):
+def _fitting(ctx: Lowering, held: Growing, value: Operand) -> Growing:
+    """The list in a buffer that such an item fits in."""
+    return held if same_items(held, value) else _for_kinds_of(ctx, held, (held, value))
+
+
+def _for_kinds_of(ctx: Lowering, held: Growing, items: tuple[Operand, ...]) -> Growing:
+    like = list_of_kinds(items)
+    if like is None:
         raise ctx.build.error("E149", "a list of any length holds items of one kind only", "fill an array instead")
+    return widened(ctx, held, like)
 
 
 def appended(ctx: Lowering, held: Growing, value: Operand) -> Growing:
     """The list with one more item."""
-    _check_fitting(ctx, held, value)
+    held = _fitting(ctx, held, value)
     guard_row(ctx, held, value)
     build, capacity = ctx.build, held.buffer.shape[0]
-    size = flat_size(ctx, row_of(value).row)
+    size = width(held) if held.form == "mixed" else flat_size(ctx, row_of(value).row)
     needed = (held.count + 1) * size
 
     def larger() -> Operand:
@@ -242,9 +262,8 @@ def extended(ctx: Lowering, held: Growing, items: Array) -> Growing:
 
 def joined(ctx: Lowering, left: Operand, right: Operand) -> Growing | None:
     """`left + right` of two lists of one kind of item, one of them of any length; None for any other operands."""
-    like = left if isinstance(left, Growing) else right
-    sides = [_as_growing(ctx, side, like) for side in (left, right) if isinstance(like, Growing)]
-    first, second = sides or (None, None)
+    like = _joint_kind(left, right)
+    first, second = (in_buffer(ctx, side, like) for side in (left, right)) if like is not None else (None, None)
     if first is None or second is None or first.form == "list":
         return None
     build = ctx.build
@@ -262,15 +281,19 @@ def joined(ctx: Lowering, left: Operand, right: Operand) -> Growing | None:
     return replace(first, buffer=buffer, count=first.count + second.count, shared=shared)
 
 
-def _as_growing(ctx: Lowering, side: Operand, like: Operand) -> Growing | None:
-    """A list as one of any length, if its items are like those of another."""
-    match side:
-        case Growing() if item_kind(side) == item_kind(like):
-            return side
-        case Tuple(items=items, is_list=True) if {item_kind(item) for item in items} <= {item_kind(like)}:
-            return materialised(ctx, items, like)
-        case _:
-            return None
+def _joint_kind(left: Operand, right: Operand) -> Operand | None:
+    """An item like those of two lists; None for other operands, or where there is no such thing."""
+    found: list[Operand] = []
+    for side in (left, right):
+        match side:
+            case Growing():
+                found.append(side)
+            case Tuple(items=items, is_list=True):
+                found += items
+            case _:
+                return None
+    kinds = {item_kind(item) for item in found}
+    return found[0] if len(kinds) == 1 and None not in kinds else list_of_kinds(found)
 
 
 def without(ctx: Lowering, held: Growing, position: Index) -> Growing:
@@ -288,7 +311,7 @@ def without(ctx: Lowering, held: Growing, position: Index) -> Growing:
 
 def in_front(ctx: Lowering, held: Growing, value: Operand) -> Growing:
     """The list with one more item before all others."""
-    _check_fitting(ctx, held, value)
+    held = _fitting(ctx, held, value)
     _check_loose(ctx, held)
     guard_row(ctx, held, value)
     build, size = ctx.build, width(held)
@@ -306,17 +329,21 @@ def backwards(ctx: Lowering, held: Growing) -> Growing:
 
 
 def repeated(ctx: Lowering, sequence: Tuple, times: Scalar) -> Growing | None:
-    """`[x] * n` for a number x and an int that is known at run time only."""
+    """`[x] * n` for a number or None x and an int that is known at run time only."""
     build, wanted = ctx.build, as_index(ctx.build, times)
     match sequence:
         case Tuple(items=(Scalar() as item,), is_list=True) if wanted is not None:
-            held, count = row_of(item), build.bounded(wanted)
+            held, number = row_of(item), item.expr
+        case Tuple(items=(Static(value=None) as item,), is_list=True) if wanted is not None:
+            held, number = list_of_kinds((item,)), ZERO
         case _:
             return None
+    assert held is not None
+    count = build.bounded(wanted)
     if not build.proves_nonnegative(count):
         count = build.let_index(op("maximum", (count, ZERO), PY_INT), "n", low=0)
-    buffer = empty_array(build, (count,), held.type.dtype, name="list")
-    initialise(build, buffer, Scalar(cast(item.expr, buffer.dtype)))
+    buffer = empty_array(build, (count * width(held),), held.type.dtype, name="list")
+    initialise(build, buffer, Scalar(cast(number, buffer.dtype)))
     return replace(held, buffer=buffer, count=count)
 
 

@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 from weft.frontend.branches import split
 from weft.frontend.context import Lowering
-from weft.frontend.growing import elements
+from weft.frontend.growing import as_array, elements
 from weft.frontend.heap import resolved
 from weft.frontend.iteration import length
 from weft.ir.dtypes import DType
@@ -84,7 +84,7 @@ def _plain(ctx: Lowering, key: Operand) -> Operand:
         case Tuple(items=items, is_list=False):
             return replace(key, items=tuple(_plain(ctx, item) for item in items))
         case Growing():
-            return elements(key)
+            return as_array(ctx, key) if key.form == "mixed" else elements(key)
         case Range(start=start, step=step):
             line = empty_array(ctx.build, (length(ctx, key),), DType.INT64, name="at")
             generate(ctx.build, line.view, lambda point, _: cast(start + step * point[0], DType.INT64))

@@ -17,7 +17,7 @@ from weft.frontend.branches import emit_branch, too_many_types
 from weft.frontend.comprehensions import TEMPORARY
 from weft.frontend.context import LoopFrame, Lowering
 from weft.frontend.expressions import condition, lower_expression
-from weft.frontend.growing import common_kind, materialised
+from weft.frontend.growing import common_kind, in_buffer
 from weft.frontend.heap import by_value, counted, is_object, mentions, number_of, rebound, references
 from weft.frontend.iteration import element, length, remaining
 from weft.frontend.joins import (
@@ -384,11 +384,11 @@ def _growing_lists(ctx: Lowering, frame: LoopFrame, init: dict[str, Operand]) ->
         operands = [init[name], *(env[name] for env in frame.exits if not isinstance(env[name], Never))]
         kind = common_kind(operands)
         first = init[name]
-        if kind is None or not isinstance(first, Tuple):
+        if kind is None or not isinstance(first, Tuple | Growing):
             continue
         if ctx.short_loops and not any(isinstance(operand, Growing) for operand in operands):
             raise ctx.build.error("E149", "a list grows in this loop", "fill an array instead")
-        init[name] = materialised(ctx, first.items, kind)
+        init[name] = in_buffer(ctx, first, kind)
         frame.carried[name] = Same(init[name])
         changed = True
     return changed

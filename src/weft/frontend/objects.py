@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from weft.frontend.addressed import addressed, comes_in
 from weft.frontend.alike import are_alike, chosen
 from weft.frontend.attributes import call_rule
 from weft.frontend.branches import split
@@ -138,7 +139,7 @@ def sequence_item(ctx: Lowering, owner: Tuple, key: Operand) -> Operand:
         return Tuple(owner.items[cut], owner.is_list)
     if not is_constant_int(key) and are_alike(owner.items):
         position = as_index(ctx.build, key)
-        if position is not None and not _comes_in(ctx, position):
+        if position is not None and not comes_in(ctx, position):
             return chosen(ctx, owner.items, _wrapped(ctx, position, len(owner.items)))
     if not isinstance(key, Scalar):
         return ctx.build.leave("indices must be integers or slices")
@@ -146,11 +147,6 @@ def sequence_item(ctx: Lowering, owner: Tuple, key: Operand) -> Operand:
     if position is None or not -len(owner.items) <= position < len(owner.items):
         return ctx.build.leave("index out of range")
     return owner.items[position]
-
-
-def _comes_in(ctx: Lowering, position: Index) -> bool:
-    """Whether an index is an argument of the call: then it is better known."""
-    return len(position.values) == 1 and all(value in ctx.build.ledger.slot_of_value for value in position.values)
 
 
 def _wrapped(ctx: Lowering, position: Index, count: int) -> Expr:
@@ -197,6 +193,7 @@ def change_item(ctx: Lowering, ref: Ref, key: Operand, value: Operand) -> None:
     """`ref[key] = value`."""
     if isinstance(value, Never):
         return
+    addressed(ctx, ref, key, value)
 
     def apply(old: Operand) -> _Change:
         match old:
@@ -228,7 +225,7 @@ def _with_item(ctx: Lowering, items: tuple[Operand, ...], key: Operand, value: O
         return tuple(changed)
     if not is_constant_int(key) and are_alike((*items, value)):
         position = as_index(ctx.build, key)
-        if position is not None and not _comes_in(ctx, position):
+        if position is not None and not comes_in(ctx, position):
             return _stored(ctx, items, _wrapped(ctx, position, len(items)), value)
     position = static_int(ctx, key)
     if position is None or not -len(items) <= position < len(items):

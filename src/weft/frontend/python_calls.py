@@ -18,6 +18,7 @@ from weft.frontend.heap import contents
 from weft.frontend.inputs import static_operand
 from weft.frontend.iteration import element, length
 from weft.frontend.keys import plain_key
+from weft.frontend.mixed import kinds_of
 from weft.frontend.objects import constant_key, fixed_items
 from weft.ir.dtypes import PY_BOOL, PY_FLOAT, PY_INT, ScalarType
 from weft.ir.exprs import Index, const, const_index, index
@@ -129,7 +130,7 @@ def _sorted(ctx: Lowering, operand: Operand) -> Operand | None:
 def _sum(ctx: Lowering, iterable: Operand, start: Operand) -> Operand:
     def add(total: Operand, item: Operand) -> Operand:
         result = binary(ctx, "add", total, item)
-        if _COMPENSATED and isinstance(result, Scalar) and result.type == PY_FLOAT:
+        if _COMPENSATED and PY_FLOAT in kinds_of(result):
             raise ctx.build.error("E271", "sum() of Python floats keeps what rounding loses", "use np.sum")
         return result
 

@@ -17,6 +17,7 @@ from dataclasses import replace
 import numpy as np
 
 from weft.frontend.context import Lowering
+from weft.frontend.mixed import EXACT, INEXACT, guard_mixed, kinds_of, write_mixed
 from weft.ir.dtypes import NP_BOOL, PY_INT, DType, ScalarType
 from weft.ir.exprs import Index, const_index, op
 from weft.ir.nodes import Alloc, NumpyCall, View
@@ -34,8 +35,6 @@ from weft.support.spans import Span
 
 ZERO, ONE = const_index(0), const_index(1)
 _RAGGED = f"{NOT_COMPILED}arrays of different shapes in a list that grows"
-_INEXACT = f"{NOT_COMPILED}ints beyond those a float holds in a list that grows"
-_EXACT = 2**53
 _NOWHERE = View("", (), ())
 
 
@@ -95,6 +94,9 @@ def item_kind(item: Operand | None) -> tuple[object, ...] | None:
 
 def same_items(held: Growing, item: Operand) -> bool:
     """Whether an item is one of those."""
+    if held.form == "mixed":
+        kinds = kinds_of(item)
+        return bool(kinds) and kinds <= kinds_of(held)
     return item_kind(held) == item_kind(item)
 
 
@@ -112,6 +114,7 @@ def flat_size(ctx: Lowering, row: tuple[Index, ...]) -> Index:
 def guard_row(ctx: Lowering, held: Growing, item: Operand) -> None:
     """Assume that an array has the shape of those that are in the list, and that floats hold the ints among them."""
     build = ctx.build
+    guard_mixed(build, held, item)
     if isinstance(item, Tuple) and held.type.dtype.kind in "fc":
         for part in item.items:
             if isinstance(part, Scalar) and part.type.dtype is DType.INT64:
@@ -132,14 +135,16 @@ def guard_row(ctx: Lowering, held: Growing, item: Operand) -> None:
 
 
 def _guard_exact(build: Builder, number: Scalar) -> None:
-    for name, bound in (("less_equal", _EXACT), ("greater_equal", -_EXACT)):
-        build.guard(op(name, (number.expr, const_index(bound)), NP_BOOL), _INEXACT)
+    for name, bound in (("less_equal", EXACT), ("greater_equal", -EXACT)):
+        build.guard(op(name, (number.expr, const_index(bound)), NP_BOOL), INEXACT)
 
 
 def written_row(ctx: Lowering, held: Growing, buffer: Array, item: Operand) -> tuple[tuple[Index, ...], bool]:
     """Write an item behind the others; gives the shape of an item, and whether this one has other names."""
     build = ctx.build
     match item:
+        case _ if held.form == "mixed":
+            write_mixed(build, held, buffer, held.count, item)
         case Scalar():
             build.write(buffer.view.at((held.count,)), cast(item.expr, buffer.dtype))
         case Tuple(items=parts):

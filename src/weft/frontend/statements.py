@@ -13,15 +13,8 @@ from weft.frontend.branches import emit_branch, join_all, split
 from weft.frontend.callees import nested_function
 from weft.frontend.calls import is_inlined_call, leave_call, lower_inlined
 from weft.frontend.context import Lowering
-from weft.frontend.expressions import (
-    BINARY,
-    attribute,
-    binary,
-    condition,
-    lower_expression,
-    subscript,
-)
-from weft.frontend.growing import common_kind, in_buffer
+from weft.frontend.expressions import BINARY, attribute, binary, condition, lower_expression, subscript
+from weft.frontend.growing import common_kind, in_buffer, is_mixed
 from weft.frontend.heap import contents, kept, rebound, reconcile, share_only_repeated
 from weft.frontend.inputs import UnsupportedArgument, static_operand
 from weft.frontend.iteration import element
@@ -469,10 +462,13 @@ def lower_if_arms(ctx: Lowering, test: Expr, then: Callable[[], bool], orelse: C
 def _joined(ctx: Lowering, scopes: list[Scope], envs: list[dict[str, Operand] | None], name: str) -> Template:
     """What a name is below the arms; a list of too many different lengths is put into a buffer at the end of each."""
     arms = [(scope, env) for scope, env in zip(scopes, envs, strict=True) if env is not None]
+    operands = [env.get(name, Unbound()) for _, env in arms]
+    kind = common_kind(operands) if any(map(is_mixed, operands)) else None
     try:
-        return join_all(ctx, [env.get(name, Unbound()) for _, env in arms], name)
+        if kind is None:
+            return join_all(ctx, operands, name)
     except CompileError:
-        kind = common_kind(env.get(name, Unbound()) for _, env in arms)
+        kind = common_kind(operands)
         if kind is None:
             raise
     for scope, env in arms:

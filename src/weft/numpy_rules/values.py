@@ -105,18 +105,19 @@ class Growing:
     """A list whose length is known at run time only: `count` items of one kind, one after the other in a buffer.
 
     An item is a number, a tuple or list of numbers, or an array, of the shape `row`. Numbers of a tuple that are of
-    different types have these in `parts`, and `type` holds them all. Lists have no other name, and stay in the list. Of
-    arrays the buffer holds copies, which is the same as long as nobody writes to them; `shared` says that other names
-    may refer to some of them.
+    different types have these in `parts`, and `type` holds them all. Items that are each a number of one of several
+    types, or None, are "mixed": `parts` are these kinds, and beside each number lies which of them it is. Lists have no
+    other name, and stay in the list. Of arrays the buffer holds copies, which is the same as long as nobody writes to
+    them; `shared` says that other names may refer to some of them.
     """
 
     buffer: Array
     count: Index
     type: ScalarType
-    form: Literal["number", "tuple", "list", "array"] = "number"
+    form: Literal["number", "mixed", "tuple", "list", "array"] = "number"
     row: tuple[Index, ...] = ()
     shared: bool = False
-    parts: tuple[ScalarType, ...] = ()
+    parts: tuple[ScalarType | None, ...] = ()
 
 
 @record

@@ -1,7 +1,7 @@
 """Lists of what lies one after the other in an array, as they leave a compiled program.
 
 in:   an array whose first axis counts the items
-out:  a list of tuples or lists of numbers, or of arrays of their own
+out:  a list of numbers, of tuples or lists of numbers, or of arrays of their own
 """
 
 from __future__ import annotations
@@ -13,12 +13,30 @@ import numpy as np
 
 def tuples_of(items: np.ndarray[Any, Any], types: tuple[type, ...]) -> list[tuple[Any, ...]]:
     """Tuples of numbers of these types, which the type of the array holds."""
-    columns: list[list[Any]] = []
-    for column, type_ in zip(items.T, types, strict=True):
-        is_real = not issubclass(type_, complex | np.complexfloating)
-        exact = (column.real if is_real else column).astype(type_)
-        columns.append(list(exact) if issubclass(type_, np.generic) else exact.tolist())
+    columns = [_converted(column, type_) for column, type_ in zip(items.T, types, strict=True)]
     return list(zip(*columns, strict=True))
+
+
+def numbers_of_kinds(items: np.ndarray[Any, Any], classes: tuple[type, ...]) -> list[Any]:
+    """Numbers, or None, each with the place of its class among these beside it."""
+    numbers, places = items.T
+    members = [places == place for place in range(len(classes))]
+    most, *others = sorted(zip(members, classes, strict=True), key=lambda pair: -np.count_nonzero(pair[0]))
+    result = _converted(np.where(most[0], numbers, 0), most[1])
+    for is_one, cls in others:
+        (found,) = np.nonzero(is_one)
+        for position, number in zip(found.tolist(), _converted(numbers[found], cls), strict=True):
+            result[position] = number
+    return result
+
+
+def _converted(numbers: np.ndarray[Any, Any], cls: type) -> list[Any]:
+    """Numbers of a class, which the type of the array holds."""
+    if cls is type(None):
+        return [None] * len(numbers)
+    is_real = not issubclass(cls, complex | np.complexfloating)
+    exact: np.ndarray[Any, Any] = (numbers.real if is_real else numbers).astype(cls)
+    return list(exact) if issubclass(cls, np.generic) else exact.tolist()
 
 
 def lists_of(items: np.ndarray[Any, Any], types: tuple[type, ...]) -> list[list[Any]]:

@@ -1,0 +1,44 @@
+"""Lists of known length that are indexed with what is known at run time only: in memory, where an address finds items.
+
+in:   a list of numbers, and a position that is no constant
+out:  the same list in a buffer, if it has too many items to compare the position with each, or of several types
+
+before:  counts = [0] * 100; counts[k] += 1        @L7: Tuple of 100 numbers
+after:                                             @L7: a buffer (`weft.frontend.growing`)
+
+A loop of few turns is written out instead: then all positions are known.
+"""
+
+from __future__ import annotations
+
+from weft.frontend.alike import are_alike
+from weft.frontend.context import Lowering
+from weft.frontend.growing import indexed
+from weft.frontend.heap import contents, key_of
+from weft.frontend.known import is_constant_int
+from weft.ir.exprs import Index
+from weft.numpy_rules.scalars import as_index
+from weft.numpy_rules.values import Operand, Ref, Scalar, Tuple
+
+
+def addressed(ctx: Lowering, owner: Operand, key: Operand, *added: Operand) -> Operand:
+    """What is in a list as `owner[key]` finds it best, with room for the kinds of items that are `added`."""
+    held = contents(ctx, owner)
+    if not isinstance(owner, Ref) or not isinstance(held, Tuple) or not held.items or ctx.short_loops:
+        return held
+    if not isinstance(key, Scalar) or is_constant_int(key) or are_alike((*held.items, *added)):
+        return held
+    position = as_index(ctx.build, key)
+    if position is None or comes_in(ctx, position):
+        return held
+    buffered = indexed(ctx, held.items, added)
+    if buffered is None:
+        return held
+    if len(ctx.build.scopes) == ctx.activation.depth:  # else it is there in an arm of an expression only
+        ctx.env[key_of(owner)] = buffered
+    return buffered
+
+
+def comes_in(ctx: Lowering, position: Index) -> bool:
+    """Whether an index is an argument of the call: then it is better known."""
+    return len(position.values) == 1 and all(value in ctx.build.ledger.slot_of_value for value in position.values)
