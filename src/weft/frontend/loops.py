@@ -15,6 +15,7 @@ from weft.frontend.alike import are_alike
 from weft.frontend.bodies import is_long_loop, is_much_to_copy, shifts_slices
 from weft.frontend.branches import emit_branch, too_many_types
 from weft.frontend.comprehensions import TEMPORARY
+from weft.frontend.conditionals import lower_if_arms
 from weft.frontend.context import LoopFrame, Lowering
 from weft.frontend.expressions import condition, lower_expression
 from weft.frontend.growing import common_kind, in_buffer
@@ -35,7 +36,7 @@ from weft.frontend.joins import (
 from weft.frontend.joins import targets as join_targets
 from weft.frontend.names import stored_names
 from weft.frontend.objects import fixed_items
-from weft.frontend.statements import assign, lower_block, lower_if_arms, restore_state, saved_state, unreachable
+from weft.frontend.statements import assign, lower_block, restore_state, saved_state, unreachable
 from weft.frontend.unrolling import unrolled
 from weft.ir.dtypes import PY_BOOL, PY_INT
 from weft.ir.exprs import Const, Expr, Index, Value, const, const_index, index

@@ -9,30 +9,25 @@ import ast
 from collections.abc import Callable, Sequence
 
 from weft.frontend.attribute_stores import store_attribute
-from weft.frontend.branches import emit_branch, join_all, split
+from weft.frontend.branches import split
 from weft.frontend.callees import nested_function
 from weft.frontend.calls import is_inlined_call, leave_call, lower_inlined
 from weft.frontend.context import Lowering
 from weft.frontend.expressions import BINARY, attribute, binary, condition, lower_expression, subscript
-from weft.frontend.growing import common_kind, in_buffer, is_mixed
-from weft.frontend.heap import contents, kept, rebound, reconcile, share_only_repeated
+from weft.frontend.heap import contents, kept, share_only_repeated
 from weft.frontend.inputs import UnsupportedArgument, static_operand
 from weft.frontend.iteration import element
-from weft.frontend.joins import Template
 from weft.frontend.keys import plain_key, split_key
 from weft.frontend.leaving import refuse_copies_of_views
-from weft.frontend.liveness import Names
 from weft.frontend.objects import augment_object, change_item, delete_item
 from weft.frontend.stores import augment_selected, store_item, store_value
-from weft.ir.exprs import Const, Expr, Index, Value, const_index
+from weft.ir.exprs import Expr, Index, Value, const_index
 from weft.ir.nodes import Bundle, Missing, Return
 from weft.numpy_rules.arguments import PythonRaises
 from weft.numpy_rules.arrays import read_scalar
 from weft.numpy_rules.elementwise import apply_ufunc
 from weft.numpy_rules.flat import read_flat
-from weft.numpy_rules.guards import Scope
 from weft.numpy_rules.powers import operator_ufunc
-from weft.numpy_rules.scalars import negate
 from weft.numpy_rules.selections import Basic, select
 from weft.numpy_rules.values import (
     Array,
@@ -133,6 +128,7 @@ def restore_state(ctx: Lowering, state: State) -> None:
 
 def _lower_statement(ctx: Lowering, stmt: ast.stmt, path: Path) -> bool:
     from weft.frontend.blocks import lower_try, lower_with
+    from weft.frontend.conditionals import lower_if
     from weft.frontend.loops import lower_break, lower_continue, lower_for, lower_while
 
     match stmt:
@@ -141,7 +137,7 @@ def _lower_statement(ctx: Lowering, stmt: ast.stmt, path: Path) -> bool:
         case ast.While():
             return lower_while(ctx, stmt, path)
         case ast.If():
-            return _if(ctx, stmt, path)
+            return lower_if(ctx, stmt, path)
         case ast.Break():
             return lower_break(ctx)
         case ast.Continue():
@@ -409,88 +405,3 @@ def _augment_array(ctx: Lowering, name: str, array: Array, key: Operand, value: 
         case _:
             operand = lower_expression(ctx, value)
             return split(ctx, operand, lambda item: augment_selected(ctx, name, selected, item))
-
-
-# ---- branches -------------------------------------------------------------------------------------------------------
-
-
-def _if(ctx: Lowering, node: ast.If, path: Path) -> bool:
-    with ctx.statement(node, path):
-        test = condition(ctx, lower_expression(ctx, node.test))
-    if isinstance(test, Const):
-        number = 0 if test.value else 1
-        return lower_block(ctx, node.body if test.value else node.orelse, (*path, number))
-    with ctx.at(node):
-        return lower_if_arms(
-            ctx,
-            test,
-            lambda: lower_block(ctx, node.body, (*path, 0)),
-            lambda: lower_block(ctx, node.orelse, (*path, 1)),
-            ctx.activation.after[path],
-        )
-
-
-def lower_if_arms(ctx: Lowering, test: Expr, then: Callable[[], bool], orelse: Callable[[], bool], live: Names) -> bool:
-    """Two arms with their environments joined where both, or one, get to the end."""
-    build, activation = ctx.build, ctx.activation
-    before = dict(activation.env)
-    scopes: list[Scope] = []
-    envs: list[dict[str, Operand] | None] = []
-    for arm, known in ((then, test), (orelse, negate(test))):
-        activation.env = dict(before)
-        with build.region() as scope:
-            scope.conditions.add(known)
-            ctx.arms += 1
-            falls = arm()
-            ctx.arms -= 1
-        scopes.append(scope)
-        envs.append(activation.env if falls else None)
-    reached = [env for env in envs if env is not None]
-    reconcile(ctx, before, reached, live)
-    if not reached:
-        emit_branch(ctx, test, (scopes[0], scopes[1]), {}, (None, None))
-        return False
-    changed = _changed(before, reached, live)
-    templates: dict[str, Template] = {name: _joined(ctx, scopes, envs, name) for name in changed}
-    filled = [None if env is None else {name: env.get(name, Unbound()) for name in changed} for env in envs]
-    below = emit_branch(ctx, test, (scopes[0], scopes[1]), templates, (filled[0], filled[1]))
-    activation.env = {name: operand for name, operand in before.items() if _keeps(name, reached)}
-    activation.env.update(rebound(ctx, below))
-    return True
-
-
-def _joined(ctx: Lowering, scopes: list[Scope], envs: list[dict[str, Operand] | None], name: str) -> Template:
-    """What a name is below the arms; a list of too many different lengths is put into a buffer at the end of each."""
-    arms = [(scope, env) for scope, env in zip(scopes, envs, strict=True) if env is not None]
-    operands = [env.get(name, Unbound()) for _, env in arms]
-    kind = common_kind(operands) if any(map(is_mixed, operands)) else None
-    try:
-        if kind is None:
-            return join_all(ctx, operands, name)
-    except CompileError:
-        kind = common_kind(operands)
-        if kind is None:
-            raise
-    for scope, env in arms:
-        with ctx.build.reopened(scope):
-            env[name] = split(ctx, env[name], lambda held: in_buffer(ctx, held, kind))
-    return join_all(ctx, [env[name] for _, env in arms], name)
-
-
-def _changed(before: dict[str, Operand], reached: list[dict[str, Operand]], live: Names) -> list[str]:
-    names = {name for env in reached for name in env}
-    return sorted(
-        name
-        for name in names
-        if (name in live or name.startswith("@"))
-        and any(_differ(env.get(name, Unbound()), before.get(name, Unbound())) for env in reached)
-    )
-
-
-def _differ(left: Operand, right: Operand) -> bool:
-    """A view of all of an array has its elements, but is another object."""
-    return left != right or (isinstance(left, Array) and left is not right)
-
-
-def _keeps(name: str, reached: list[dict[str, Operand]]) -> bool:
-    return all(env.get(name) == reached[0].get(name) for env in reached)
