@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -389,3 +391,58 @@ def where_the_largest_is(A):
 )
 def position(k, n, m):
     return np.unravel_index(k, (n, m))
+
+
+# ---------------------------------------------------------------- pairs of neighbours
+
+
+@TABLE.add(lambda: (f8(7), 5), lambda: (i8(7), 1), lambda: (f4(0), 0), lambda: (f8(9)[::-2], -3))
+def neighbours(x, n):
+    total, largest, found = 0, 0.0, []
+    for a, b in pairwise(x):
+        total += a * b
+    for number, (a, b) in enumerate(pairwise(range(2, n, 2))):
+        largest = max(largest, number * (b - a))
+    for a, b in pairwise(x.tolist()):
+        found.append(b - a)
+    for pair in pairwise((1, 2.5, 3)):
+        total += pair[0] * pair[1]
+    return total, largest, found, sum(b > a for a, b in pairwise(x))
+
+
+@TABLE.add(lambda: (f8(4, 3),), lambda: (f8(1, 3),), lambda: (f8(0, 2),))
+def neighbouring_rows(A):
+    length = 0.0
+    for p, q in pairwise(A):
+        length += np.sqrt(((q - p) ** 2).sum())
+        q[0] = 0.5
+    return length
+
+
+@TABLE.add(lambda: (f8(7),), lambda: (f8(1),), need="right")
+def neighbours_that_change(x):
+    found, i, y = [], 0, x * 2
+    for a, b in pairwise(x):
+        x[i + 1] = a + b
+        found.append((a, b))
+        i += 1  # noqa: SIM113
+    for a, b in pairwise(y):
+        found.append((b, a))
+    return found
+
+
+@TABLE.add(lambda: (f8(7), 3), lambda: (f8(7), 9), need="right")
+def neighbours_in_a_list_that_changes(x, n):
+    items, few, found = x.tolist(), [1, 2.5, 3], []
+    for a, b in pairwise(items):
+        if a > n:
+            items[1] = items[2] = items[3] = 7.0
+        elif len(items) < 12:
+            items.append(a + b)
+        found.append(a * b)
+    for a, b in pairwise(few):
+        few[1] = few[2] = a
+        if len(few) < 6:
+            few.append(b)
+        found.append(a)
+    return found, items, few

@@ -31,6 +31,7 @@ from weft.frontend.known import constant_of
 from weft.frontend.liveness import statement_at
 from weft.frontend.objects import call_method, fixed_items
 from weft.frontend.python_calls import python_call
+from weft.frontend.rows import note_steady
 from weft.ir.exprs import index
 from weft.ir.nodes import Carry, Region, While
 from weft.numpy_rules.arguments import PythonRaises
@@ -222,13 +223,17 @@ def _iteration_call(ctx: Lowering, target: Any, args: list[Operand], keywords: d
         return _zip(ctx, args, keywords.get("strict"))
     if target in (np.ndindex, itertools.product) and not keywords:
         return _grid(ctx, target, args)
-    if target is np.ndenumerate and len(args) == 1 and not keywords:
-        return _numbered_elements(ctx, args[0])
     if target is reversed and len(args) == 1:
         return Iteration("reversed", (args[0],))
-    if target is len and len(args) == 1 and isinstance(args[0], Range):
-        return Scalar(length(ctx, args[0]))
-    return None
+    return _of_one(ctx, target, args[0]) if len(args) == 1 and not keywords else None
+
+
+def _of_one(ctx: Lowering, target: Any, operand: Operand) -> Operand | None:
+    if target is itertools.pairwise:
+        return _pairwise(ctx, operand)
+    if target is np.ndenumerate:
+        return _numbered_elements(ctx, operand)
+    return Scalar(length(ctx, operand)) if target is len and isinstance(operand, Range) else None
 
 
 def _zip(ctx: Lowering, args: list[Operand], strict: Operand | None) -> Operand | None:
@@ -241,6 +246,18 @@ def _zip(ctx: Lowering, args: list[Operand], strict: Operand | None) -> Operand 
     for arg in args[1:] if value else ():
         ctx.build.guard_equal(length(ctx, arg), length(ctx, args[0]), "zip() argument is shorter or longer")
     return Iteration("zip", tuple(args))
+
+
+def _pairwise(ctx: Lowering, operand: Operand) -> Operand | None:
+    """`itertools.pairwise(x)`: each item with the one after it."""
+    if isinstance(operand, Range | Ref | Tuple | Growing) or (isinstance(operand, Array) and _is_steady(ctx, operand)):
+        return Iteration("pairwise", (operand,))
+    return None
+
+
+def _is_steady(ctx: Lowering, array: Array) -> bool:
+    """Whether numbers may be read when they are the first of a pair, though they were the second before."""
+    return array.rank > 1 or (array.rank == 1 and note_steady(ctx, array))
 
 
 def _grid(ctx: Lowering, target: Any, args: list[Operand]) -> Operand | None:

@@ -35,7 +35,7 @@ import ast
 import copy
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache, partial
-from itertools import chain, islice
+from itertools import chain, islice, pairwise
 from math import prod
 from types import CellType, CodeType, FunctionType
 from typing import Any, Final, TypeAlias, cast, final
@@ -50,6 +50,7 @@ from weft.support.records import record
 # ("view", obj, which, first)          obj.keys(), .values() or .items() of a dict from a position on
 # ("enumerate", first_number, rest)    pairs, numbered from first_number
 # ("zip", rest, ...)                   tuples
+# ("pairwise", rest)                   each with the one after it
 # ("map", ((lo, hi, step), ...), next) weft.map from the flat (row-major) position `next`; plain ints for one range
 Rest: TypeAlias = tuple[Any, ...]
 
@@ -94,6 +95,9 @@ def iterate(rest: Rest) -> Iterator[Any]:
             return enumerate(iterate(inner), first_number)
         case ("zip", *inner):
             return zip(*(iterate(cast("Rest", part)) for part in inner), strict=False)
+        case ("pairwise", inner):
+            items = iterate(inner)
+            return pairwise(chain(list(islice(items, 1)), items))  # the last item of the pair before was taken with it
         case ("map", ranges, next_flat):
             return _iterate_map([range(*bounds) for bounds in ranges], next_flat)
         case _:

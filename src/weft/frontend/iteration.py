@@ -121,16 +121,22 @@ def length(ctx: Lowering, item: Operand) -> Index:
                 total = total * length(ctx, part)
             return ctx.build.let_index(op("positive", (total,), PY_INT), "n", low=0)
         case Iteration(kind="zip", items=items):
-            counts = [length(ctx, part) for part in items]
-            shortest = counts[0] if counts else ZERO
-            for count in counts[1:]:
-                if count is not shortest:
-                    shortest = ctx.build.let_index(op("minimum", (shortest, count), PY_INT), "n", low=0)
-            return shortest
+            return _shortest(ctx, [length(ctx, part) for part in items])
+        case Iteration(kind="pairwise", items=(inner,)):
+            span = length(ctx, inner) - 1
+            return ctx.build.let_index(op("maximum", (span, ZERO), PY_INT), "n", low=0)
         case Iteration(items=(inner, *_)):
             return length(ctx, inner)
         case _:
             raise ctx.build.error("E120", "this object cannot be iterated in compiled code", "loop over a range")
+
+
+def _shortest(ctx: Lowering, counts: list[Index]) -> Index:
+    shortest = counts[0] if counts else ZERO
+    for count in counts[1:]:
+        if count is not shortest:
+            shortest = ctx.build.let_index(op("minimum", (shortest, count), PY_INT), "n", low=0)
+    return shortest
 
 
 def _list_length(ctx: Lowering, item: Tuple | Dict | Ref | Growing) -> Index:
@@ -174,6 +180,8 @@ def element(ctx: Lowering, item: Operand, position: Index) -> Operand:
             return Tuple(tuple(element(ctx, part, position) for part in items))
         case Iteration(kind="enumerate", items=(inner,), start=start):
             return Tuple((Scalar((start or ZERO) + position), element(ctx, inner, position)))
+        case Iteration(kind="pairwise", items=(inner,)):
+            return Tuple((element(ctx, inner, position), element(ctx, inner, position + 1)))
         case Iteration(kind="reversed", items=(inner,)):
             return element(ctx, inner, length(ctx, inner) - 1 - position)
         case Iteration(kind="map", items=items):
@@ -224,18 +232,22 @@ def remaining(ctx: Lowering, item: Operand, position: Index) -> Bundle:
             return _pack(ctx, "zip", *(remaining(ctx, part, position) for part in items))
         case Iteration(kind="enumerate", items=(inner,), start=start):
             return _pack(ctx, "enumerate", (start or ZERO) + following, remaining(ctx, inner, position))
-        case Iteration(kind="reversed", items=(Range() as inner,)):
-            last = length(ctx, inner) - 1
-            first = inner.start + inner.step * (last - following)
-            return _pack(ctx, "range", first, inner.start - inner.step, -inner.step)
+        case Iteration(kind="pairwise", items=(inner,)):
+            return _pack(ctx, "pairwise", remaining(ctx, inner, position))
         case Iteration(kind="reversed", items=(inner,)):
-            first = length(ctx, inner) - 1 - following
-            return _pack(ctx, "items", ctx.bundle(inner), first, first + 1, const_index(-1))
+            return _remaining_backwards(ctx, inner, following)
         case Iteration(kind="map", items=items):
             ranges = [Pack((part.start, part.stop, part.step)) for part in items if isinstance(part, Range)]
             return _pack(ctx, "map", Pack(tuple(ranges)), following)
         case _:
             raise ctx.build.error("E120", "this object cannot be iterated in compiled code", "loop over a range")
+
+
+def _remaining_backwards(ctx: Lowering, inner: Operand, following: Index) -> Bundle:
+    first = length(ctx, inner) - 1 - following
+    if isinstance(inner, Range):
+        return _pack(ctx, "range", inner.start + inner.step * first, inner.start - inner.step, -inner.step)
+    return _pack(ctx, "items", ctx.bundle(inner), first, first + 1, const_index(-1))
 
 
 def _remaining_items(ctx: Lowering, item: Operand, position: Index) -> Bundle:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 from weft.frontend.addressed import addressed, comes_in
@@ -74,15 +75,24 @@ def fixed_items(ctx: Lowering, operand: Operand, *, ranges: bool = True) -> tupl
             return _range_items(operand)
         case Iteration(kind="keys" | "values" | "items" as which, items=(inner,)):
             return _view_items(contents(ctx, inner), which)
-        case Iteration(kind="reversed", items=(inner,)):
-            items = fixed_items(ctx, inner, ranges=ranges)
-            return None if items is None else items[::-1]
-        case Iteration(kind="enumerate", items=(inner,), start=start):
-            items = fixed_items(ctx, inner, ranges=ranges)
-            first = start or const_index(0)
-            return None if items is None else tuple(Tuple((Scalar(first + k), x)) for k, x in enumerate(items))
         case Iteration(kind="zip", items=parts):
             return _zipped(ctx, parts, ranges=ranges)
+        case Iteration(items=(inner, *_)):
+            items = fixed_items(ctx, inner, ranges=ranges)
+            return None if items is None else _arranged(operand, items)
+        case _:
+            return None
+
+
+def _arranged(operand: Iteration, items: tuple[Operand, ...]) -> tuple[Operand, ...] | None:
+    match operand:
+        case Iteration(kind="reversed"):
+            return items[::-1]
+        case Iteration(kind="enumerate", start=start):
+            first = start or const_index(0)
+            return tuple(Tuple((Scalar(first + k), x)) for k, x in enumerate(items))
+        case Iteration(kind="pairwise"):
+            return tuple(map(Tuple, pairwise(items)))
         case _:
             return None
 

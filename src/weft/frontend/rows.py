@@ -189,6 +189,14 @@ def note_taken(ctx: Lowering, copy: Array) -> None:
     build.ledger.held.append(_held(build, copy.view.container))
 
 
+def note_steady(ctx: Lowering, array: Array) -> bool:
+    """Whether an array may be read later than Python reads it: nobody writes it from here on, which is checked."""
+    if ctx.build.span in ctx.refused_lists:
+        return False
+    ctx.build.ledger.held.append(_held(ctx.build, array.view.container))
+    return True
+
+
 def refuse_taken(ctx: Lowering, operands: Sequence[Operand]) -> None:
     """Of a list and the arrays taken out of it no two are seen at once: they would not be the same objects."""
     taken = ctx.build.ledger.taken

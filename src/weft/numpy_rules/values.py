@@ -152,7 +152,7 @@ class Range:
 
 @record
 class Iteration:
-    """`enumerate(x)`, `zip(x, y)`, `reversed(x)` or `weft.map[...]` as something to loop over."""
+    """`enumerate(x)`, `zip(x, y)`, `pairwise(x)`, `reversed(x)` or `weft.map[...]` as something to loop over."""
 
     kind: str
     items: tuple[Operand, ...]
