@@ -23,6 +23,7 @@ from weft.frontend.source import FunctionSource, read_function
 from weft.frontend.split import split_stores
 from weft.runtime.native import UNBOUND as NATIVE_UNBOUND
 from weft.support.abi import FunctionRef, KernelInfo
+from weft.support.stand_ins import named_stand_in
 
 
 class Resumer:
@@ -114,6 +115,8 @@ def _reach(reference: FunctionRef, slots: Sequence[Any]) -> FunctionType:
     for kind, *rest in reference.steps:
         if kind == "slot":
             target = slots[int(rest[0])]
+        elif kind == "stand-in":
+            target = named_stand_in(str(rest[0]))
         else:
             found = vars_of(cast("type[Any]", type(target)), str(rest[0]))
             target = found.__func__ if isinstance(found, staticmethod) else found

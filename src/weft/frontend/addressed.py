@@ -26,7 +26,7 @@ def addressed(ctx: Lowering, owner: Operand, key: Operand, *added: Operand) -> O
     held = contents(ctx, owner)
     if not isinstance(owner, Ref) or not isinstance(held, Tuple) or not held.items or ctx.short_loops:
         return held
-    if not isinstance(key, Scalar) or is_constant_int(key) or are_alike((*held.items, *added)):
+    if not isinstance(key, Scalar) or is_constant_int(key) or _is_compared(held.items, added):
         return held
     position = as_index(ctx.build, key)
     if position is None or comes_in(ctx, position):
@@ -37,6 +37,11 @@ def addressed(ctx: Lowering, owner: Operand, key: Operand, *added: Operand) -> O
     if len(ctx.build.scopes) == ctx.activation.depth:  # else it is there in an arm of an expression only
         ctx.env[key_of(owner)] = buffered
     return buffered
+
+
+def _is_compared(items: tuple[Operand, ...], added: tuple[Operand, ...]) -> bool:
+    """Whether the position is compared with those of all items: there are few, and what is written is a number."""
+    return are_alike((*items, *added)) and not any(isinstance(item, Tuple) for item in added)
 
 
 def comes_in(ctx: Lowering, position: Index) -> bool:

@@ -19,7 +19,7 @@ from weft.frontend.comprehensions import builtin_of, is_expandable, unpacked_gen
 from weft.frontend.context import Activation, Lowering
 from weft.frontend.expressions import lower_expression
 from weft.frontend.hints import function_hint
-from weft.frontend.inputs import Namespace
+from weft.frontend.inputs import Namespace, static_operand
 from weft.frontend.liveness import Names, StatementPath, flow, local_names, names_read, parameters
 from weft.frontend.normalise import normalise
 from weft.frontend.source import SourceUnavailable, read_function
@@ -32,6 +32,7 @@ from weft.numpy_rules.values import Array, Dict, Function, Instance, Method, Ope
 from weft.support.abi import FunctionRef, Slot, SlotKind
 from weft.support.loops import prange
 from weft.support.records import record
+from weft.support.stand_ins import stand_in
 
 _WRITTEN_OUT = (ast.Call, ast.ListComp, ast.DictComp)
 
@@ -52,8 +53,8 @@ class Callee:
 
 
 def is_python_function(value: object) -> bool:
-    """Whether a Python object is a function of the user's, decorated or not."""
-    if getattr(value, "__weft_program__", False):
+    """Whether a Python object is a function of the user's, decorated or not, or has one of Weft's for it."""
+    if getattr(value, "__weft_program__", False) or stand_in(value) is not None:
         return True
     return isinstance(value, FunctionType) and rule_for(value) is None and value is not prange and not _is_numpy(value)
 
@@ -80,6 +81,8 @@ def find_callee(ctx: Lowering, node: ast.Call, operand: Operand) -> Callee | Non
                 if default is not None
             )
             return Callee(tree, home.lines, home.filename, names, home.reference, steps, (), defaults, keyword_defaults)
+        case Static(value=value) if stand_in(value) is not None:
+            return _stand_in(stand_in(value))
         case Static(value=value, slot=slot):
             if getattr(value, "__weft_program__", False):
                 function = value.py_func
@@ -146,6 +149,15 @@ def _real_function(
         source.tree, list(source.lines), source.filename, names, 0, steps, leading,
         function.__defaults__ or (), tuple((function.__kwdefaults__ or {}).items()),
     )  # fmt: skip
+
+
+def _stand_in(function: FunctionType) -> Callee:
+    """A function of Weft's own, which sees no names but those of its file."""
+    source = read_function(function)
+    known = function.__globals__
+    outer = {name: static_operand(known[name]) for name in function.__code__.co_names if name in known}
+    steps = (("stand-in", function.__name__),)
+    return Callee(source.tree, list(source.lines), source.filename, Namespace(function, -1, outer), 0, steps)
 
 
 def refuse_kind(ctx: Lowering, node: ast.expr | ast.stmt, function: FunctionType) -> None:

@@ -18,10 +18,11 @@ from collections.abc import Callable
 from weft.frontend.branches import emit_branch, join_all, split
 from weft.frontend.context import Lowering
 from weft.frontend.expressions import condition, lower_expression
-from weft.frontend.growing import common_kind, in_buffer, is_mixed
+from weft.frontend.growing import common_kind, in_buffer
 from weft.frontend.heap import rebound, reconcile
 from weft.frontend.joins import Template
 from weft.frontend.liveness import Names
+from weft.frontend.mixed import is_mixed
 from weft.frontend.rows import item_kind
 from weft.frontend.statements import lower_block, restore_state, saved_state
 from weft.ir.exprs import Const, Expr

@@ -39,7 +39,7 @@ from weft.numpy_rules.values import (
 )
 from weft.support.abi import FunctionRef
 from weft.support.errors import CompileError
-from weft.support.lists import arrays_of, lists_of, numbers_of_kinds, tuples_of
+from weft.support.lists import arrays_of, lists_of, numbers_of_kinds, tuples_of, tuples_of_kinds
 from weft.support.records import record
 from weft.support.spans import Located, Span
 
@@ -260,9 +260,11 @@ class Lowering:
             return Listed(items, held.type)
         if held.form == "array":
             return Pack((items,), cls=self.constant(arrays_of))
+        if held.kinds:
+            maker = tuples_of_kinds if held.form == "mixed tuple" else numbers_of_kinds
+            return Pack((items, Constant(self.constant(_classes_of_all(held.kinds)))), cls=self.constant(maker))
         types = Constant(self.constant(_classes_of(held.parts or (held.type,) * (held.row[0].constant or 0))))
-        makers = {"list": lists_of, "tuple": tuples_of, "mixed": numbers_of_kinds}
-        return Pack((items, types), cls=self.constant(makers[held.form]))
+        return Pack((items, types), cls=self.constant(lists_of if held.form == "list" else tuples_of))
 
     def _bounds(self, operand: Operand, name: str) -> Pack:
         """A slice or range, made anew."""
@@ -297,9 +299,14 @@ class Lowering:
 
 
 @cache
-def _classes_of(types: tuple[ScalarType | None, ...]) -> tuple[type, ...]:
-    """The Python classes of numbers and of None, as one object, which is one constant."""
-    return tuple(type(None) if type_ is None else _class_of(type_) for type_ in types)
+def _classes_of(types: tuple[ScalarType | None, ...]) -> tuple[type | None, ...]:
+    """The Python classes of numbers, None for None, as one object, which is one constant."""
+    return tuple(None if type_ is None else _class_of(type_) for type_ in types)
+
+
+@cache
+def _classes_of_all(kinds: tuple[tuple[ScalarType | None, ...], ...]) -> tuple[tuple[type | None, ...], ...]:
+    return tuple(map(_classes_of, kinds))
 
 
 def _class_of(type_: ScalarType) -> type:

@@ -151,13 +151,15 @@ def _binary_plain(ctx: Lowering, name: str, left: Operand, right: Operand) -> Op
 
 def _sequence_binary(ctx: Lowering, name: str, left: Operand, right: Operand) -> Operand | None:
     """An operator with a tuple or list on one side at least; None where it is not one of theirs."""
+    from weft.frontend.orders import compare_sequences
+
     match left, right:
         case Tuple(), Tuple() if name == "add" and left.is_list == right.is_list:
             return Tuple(left.items + right.items, left.is_list)
         case (Growing(), _) | (_, Growing()):
             return joined(ctx, left, right) if name == "add" else None
-        case Tuple(), Tuple() if name in ("equal", "not_equal"):
-            return _equal_tuples(ctx, name, left, right)
+        case Tuple(), Tuple() if name in _COMPARE.values():
+            return compare_sequences(ctx, name, left, right)
         case (Tuple(), Scalar(expr=count)) | (Scalar(expr=count), Tuple()) if name == "multiply":
             sequence = left if isinstance(left, Tuple) else right
             repeat = getattr(count, "constant", None)
@@ -204,23 +206,6 @@ def _numpy_binary(ctx: Lowering, name: str, left: Scalar | Array, right: Scalar 
     return apply_ufunc(ctx.build, called, operands, operator=True)
 
 
-def _equal_tuples(ctx: Lowering, name: str, left: Tuple, right: Tuple) -> Operand:
-    """`==` and `!=` of tuples, item by item."""
-    same: Operand = Scalar(const(len(left.items) == len(right.items) and left.is_list == right.is_list, PY_BOOL))
-    for one, other in zip(left.items, right.items, strict=False):
-        if one == other:
-            continue
-        test = condition(ctx, binary(ctx, "equal", one, other))
-        if isinstance(test, Const):
-            if test.value:
-                continue
-            same = Scalar(const(False, PY_BOOL))
-            break  # Python looks no further either
-        before = condition(ctx, same)
-        same = Scalar(_as_python_bool(op("logical_and", (_plain_bool(before), _plain_bool(test)), NP_BOOL)))
-    return same if name == "equal" else _inverted(ctx, same)
-
-
 def _evaluated(ctx: Lowering, compute: Callable[[], Any]) -> Operand:
     """What Python gives for objects that are known now; where it raises, it shall do so at run time."""
     try:
@@ -238,7 +223,7 @@ def _static_result(value: Any) -> Operand:
 def _unary(ctx: Lowering, node: ast.UnaryOp) -> Operand:
     operand = lower_expression(ctx, node.operand)
     if isinstance(node.op, ast.Not):
-        return Scalar(_as_python_bool(negate(condition(ctx, operand))))
+        return Scalar(as_python_bool(negate(condition(ctx, operand))))
     name = _UNARY[type(node.op)]
 
     def apply(item: Operand) -> Operand:
@@ -251,7 +236,7 @@ def _unary(ctx: Lowering, node: ast.UnaryOp) -> Operand:
     return split(ctx, operand, apply)
 
 
-def _as_python_bool(expr: Expr) -> Expr:
+def as_python_bool(expr: Expr) -> Expr:
     if isinstance(expr, Const):
         return const(bool(expr.value), PY_BOOL)
     return op("cast", (expr,), PY_BOOL) if expr.type != PY_BOOL else expr
@@ -268,14 +253,14 @@ def condition(ctx: Lowering, operand: Operand) -> Expr:
 def _truth(ctx: Lowering, operand: Operand) -> Operand:
     match operand:
         case Scalar():
-            return Scalar(_plain_bool(truth(ctx.build, operand)))
+            return Scalar(plain_bool(truth(ctx.build, operand)))
         case Array():
             size = index(1)
             for extent in operand.shape:
                 size = size * extent
             ctx.build.guard_equal(size, index(1), "the truth value of an array of several elements is ambiguous")
             element = ctx.build.read(operand.view, (index(0),) * operand.rank, operand.dtype)
-            return Scalar(_plain_bool(truth(ctx.build, Scalar(element))))
+            return Scalar(plain_bool(truth(ctx.build, Scalar(element))))
         case Static(value=value):
             return Scalar(const(bool(value), NP_BOOL))
         case Tuple(items=items) | Dict(items=items):
@@ -290,7 +275,7 @@ def _truth(ctx: Lowering, operand: Operand) -> Operand:
             raise ctx.build.error("E104", "the truth value of this object is not compiled")
 
 
-def _plain_bool(expr: Expr) -> Expr:
+def plain_bool(expr: Expr) -> Expr:
     """A NumPy bool, so that truth values of all kinds join."""
     if isinstance(expr, Const):
         return const(bool(expr.value), NP_BOOL)
@@ -331,17 +316,17 @@ def _compare_one(ctx: Lowering, operator: ast.cmpop, left: Operand, right: Opera
         case ast.Is() | ast.IsNot():
             same = split(ctx, left, lambda a: split(ctx, right, lambda b: _identical(ctx, a, b)))
             wanted = isinstance(operator, ast.Is)
-            return same if wanted else _inverted(ctx, same)
+            return same if wanted else inverted(ctx, same)
         case ast.In() | ast.NotIn():
             held = contents(ctx, right)
             found = split(ctx, left, lambda a: split(ctx, held, lambda b: _contained(ctx, a, b)))
-            return found if isinstance(operator, ast.In) else _inverted(ctx, found)
+            return found if isinstance(operator, ast.In) else inverted(ctx, found)
         case _:
             return binary(ctx, _COMPARE[type(operator)], left, right)
 
 
-def _inverted(ctx: Lowering, operand: Operand) -> Operand:
-    return operand if isinstance(operand, Never) else Scalar(_as_python_bool(negate(condition(ctx, operand))))
+def inverted(ctx: Lowering, operand: Operand) -> Operand:
+    return operand if isinstance(operand, Never) else Scalar(as_python_bool(negate(condition(ctx, operand))))
 
 
 def _identical(ctx: Lowering, left: Operand, right: Operand) -> Operand:

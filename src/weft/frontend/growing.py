@@ -18,7 +18,7 @@ from dataclasses import replace
 
 from weft.frontend.branches import choose
 from weft.frontend.context import Lowering
-from weft.frontend.mixed import list_of_kinds, numbers_of, read_mixed, typed_number, widened
+from weft.frontend.mixed import is_mixed, list_of_kinds, numbers_of, read_mixed, typed_number, widened
 from weft.frontend.rows import (
     empty_list,
     flat_size,
@@ -67,15 +67,10 @@ def common_kind(lists: Iterable[Operand]) -> Operand | None:
     return list_of_kinds(found) if len(lengths) > 1 or any(map(is_mixed, found)) else None
 
 
-def is_mixed(operand: Operand) -> bool:
-    """Whether this is a list of any length of numbers of several types."""
-    return isinstance(operand, Growing) and operand.form == "mixed"
-
-
 def materialised(ctx: Lowering, items: tuple[Operand, ...], like: Operand) -> Growing:
     """Items of one kind in a buffer of their own."""
     held = empty_list(like)
-    size = width(held) if held.form == "mixed" else flat_size(ctx, row_of(items[0]).row) if items else ZERO
+    size = width(held) if is_mixed(held) else flat_size(ctx, row_of(items[0]).row) if items else ZERO
     room = size * len(items)
     buffer = empty_array(ctx.build, (room + _ROOM,), held.type.dtype, name="list")
     held = replace(held, buffer=buffer)
@@ -86,9 +81,13 @@ def materialised(ctx: Lowering, items: tuple[Operand, ...], like: Operand) -> Gr
 
 
 def indexed(ctx: Lowering, items: tuple[Operand, ...], added: tuple[Operand, ...] = ()) -> Growing | None:
-    """Numbers in a buffer, where a position known at run time finds them; None for other items. `added` fit too."""
+    """Numbers or tuples of such in a buffer, where a position known at run time finds them; None for other items.
+
+    What is `added` fits in too.
+    """
     kinds = {item_kind(item) for item in (*items, *added)}
-    like = items[0] if len(kinds) == 1 and isinstance(items[0], Scalar) else list_of_kinds((*items, *added))
+    is_loose = isinstance(items[0], Scalar) or (isinstance(items[0], Tuple) and not items[0].is_list)
+    like = items[0] if len(kinds) == 1 and None not in kinds and is_loose else list_of_kinds((*items, *added))
     return None if like is None else materialised(ctx, items, like)
 
 
@@ -118,7 +117,7 @@ def elements(held: Growing) -> Array:
 
 def as_array(ctx: Lowering, held: Growing) -> Array:
     """A new array of the items, as NumPy makes it of a list: one of floats where it is empty."""
-    if held.form == "mixed":
+    if is_mixed(held):
         return copy_array(ctx.build, numbers_of(ctx, held), order="C")
     if held.buffer.dtype is not DType.FLOAT64 or held.row:
         ctx.build.guard_nonnegative(held.count - 1, "an array of an empty list")
@@ -141,12 +140,12 @@ def _typed(ctx: Lowering, held: Growing, position: Index) -> Operand:
     if held.form == "array":
         return taken_row(ctx, Array(drop_axis(elements(held).view, 0, position), held.buffer.dtype))
     _check_loose(ctx, held)
-    if held.form == "mixed":
+    if is_mixed(held):
         return read_mixed(ctx, held, position)
     if held.form == "tuple":
         first = position * width(held)
         places = range(held.row[0].constant or 0)
-        types = [part for part in held.parts if part is not None] or [held.type] * len(places)
+        types = held.parts or (held.type,) * len(places)
         numbers = (_number(ctx, held, first + const_index(place), types[place]) for place in places)
         return Tuple(tuple(numbers))
     return _number(ctx, held, position, held.type)
@@ -221,7 +220,7 @@ def appended(ctx: Lowering, held: Growing, value: Operand) -> Growing:
     held = _fitting(ctx, held, value)
     guard_row(ctx, held, value)
     build, capacity = ctx.build, held.buffer.shape[0]
-    size = width(held) if held.form == "mixed" else flat_size(ctx, row_of(value).row)
+    size = width(held) if is_mixed(held) else flat_size(ctx, row_of(value).row)
     needed = (held.count + 1) * size
 
     def larger() -> Operand:

@@ -182,7 +182,7 @@ def _merge_plain(build: Builder, left: Template, operand: Operand) -> Template:
 
 def _same_items(left: PassGrowing, right: PassGrowing) -> bool:
     ours, theirs = (
-        (like.type, like.form, len(like.row) if like.form == "array" else like.row, like.parts)
+        (like.type, like.form, len(like.row) if like.form == "array" else like.row, like.parts, like.kinds)
         for like in (left.like, right.like)
     )
     return ours == theirs

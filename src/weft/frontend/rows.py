@@ -17,7 +17,7 @@ from dataclasses import replace
 import numpy as np
 
 from weft.frontend.context import Lowering
-from weft.frontend.mixed import EXACT, INEXACT, guard_mixed, kinds_of, write_mixed
+from weft.frontend.mixed import EXACT, INEXACT, guard_mixed, holds, is_mixed, write_mixed
 from weft.ir.dtypes import NP_BOOL, PY_INT, DType, ScalarType
 from weft.ir.exprs import Index, const_index, op
 from weft.ir.nodes import Alloc, NumpyCall, View
@@ -89,14 +89,13 @@ def item_kind(item: Operand | None) -> tuple[object, ...] | None:
         return None
     if held is None:
         return None
-    return held.type, held.form, len(held.row) if held.form == "array" else held.row, held.parts
+    return held.type, held.form, len(held.row) if held.form == "array" else held.row, held.parts, held.kinds
 
 
 def same_items(held: Growing, item: Operand) -> bool:
     """Whether an item is one of those."""
-    if held.form == "mixed":
-        kinds = kinds_of(item)
-        return bool(kinds) and kinds <= kinds_of(held)
+    if is_mixed(held):
+        return holds(held, item)
     return item_kind(held) == item_kind(item)
 
 
@@ -143,7 +142,7 @@ def written_row(ctx: Lowering, held: Growing, buffer: Array, item: Operand) -> t
     """Write an item behind the others; gives the shape of an item, and whether this one has other names."""
     build = ctx.build
     match item:
-        case _ if held.form == "mixed":
+        case _ if is_mixed(held):
             write_mixed(build, held, buffer, held.count, item)
         case Scalar():
             build.write(buffer.view.at((held.count,)), cast(item.expr, buffer.dtype))

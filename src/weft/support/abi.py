@@ -328,8 +328,8 @@ class NumpyCall(NamedTuple):
 class FunctionRef(NamedTuple):
     """How to reach a function that was inlined, from the program itself (index 0, no steps).
 
-    A step is ("global", name), ("cell", name), ("attr", name), ("slot", k) or ("def", line, column) for a function or
-    lambda written inside its parent.
+    A step is ("global", name), ("cell", name), ("attr", name), ("slot", k), ("stand-in", name) for one of Weft's own
+    (`weft.support.stand_ins`), or ("def", line, column) for a function or lambda written inside its parent.
     """
 
     parent: int

@@ -17,9 +17,21 @@ def tuples_of(items: np.ndarray[Any, Any], types: tuple[type, ...]) -> list[tupl
     return list(zip(*columns, strict=True))
 
 
-def numbers_of_kinds(items: np.ndarray[Any, Any], classes: tuple[type, ...]) -> list[Any]:
+def numbers_of_kinds(items: np.ndarray[Any, Any], classes: tuple[tuple[type | None, ...], ...]) -> list[Any]:
     """Numbers, or None, each with the place of its class among these beside it."""
-    numbers, places = items.T
+    return _of_kinds(items[:, 0], items[:, 1], classes[0])
+
+
+def tuples_of_kinds(items: np.ndarray[Any, Any], classes: tuple[tuple[type | None, ...], ...]) -> list[tuple[Any, ...]]:
+    """Tuples of such, the numbers before the places of their classes."""
+    count = len(classes)
+    columns = [_of_kinds(items[:, k], items[:, count + k], these) for k, these in enumerate(classes)]
+    return list(zip(*columns, strict=True))
+
+
+def _of_kinds(
+    numbers: np.ndarray[Any, Any], places: np.ndarray[Any, Any], classes: tuple[type | None, ...]
+) -> list[Any]:
     members = [places == place for place in range(len(classes))]
     most, *others = sorted(zip(members, classes, strict=True), key=lambda pair: -np.count_nonzero(pair[0]))
     result = _converted(np.where(most[0], numbers, 0), most[1])
@@ -30,9 +42,9 @@ def numbers_of_kinds(items: np.ndarray[Any, Any], classes: tuple[type, ...]) -> 
     return result
 
 
-def _converted(numbers: np.ndarray[Any, Any], cls: type) -> list[Any]:
-    """Numbers of a class, which the type of the array holds."""
-    if cls is type(None):
+def _converted(numbers: np.ndarray[Any, Any], cls: type | None) -> list[Any]:
+    """Numbers of a class, which the type of the array holds; None: that many of it."""
+    if cls is None:
         return [None] * len(numbers)
     is_real = not issubclass(cls, complex | np.complexfloating)
     exact: np.ndarray[Any, Any] = (numbers.real if is_real else numbers).astype(cls)

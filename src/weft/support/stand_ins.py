@@ -1,0 +1,105 @@
+"""Functions of Python's library that are written in C, in Python: what is compiled where a program calls them.
+
+in:   a function of the library, such as `heapq.heappush`
+out:  a Python function that does the same to lists of numbers and of tuples of numbers, step by step
+
+Lists must be the same after every step, also where Python takes over in the middle, and where a comparison raises. So
+the steps are those of the library: items are compared in its order and change places as they do there.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable
+from types import BuiltinFunctionType
+from typing import Any
+
+
+def _push(heap: list[Any], item: Any) -> None:
+    heap.append(item)
+    place = len(heap) - 1
+    while place > 0:
+        parent = (place - 1) >> 1
+        above = heap[parent]
+        if not item < above:
+            break
+        heap[parent] = item
+        heap[place] = above
+        place = parent
+
+
+def _settle(heap: list[Any], start: int) -> None:
+    """Let the item at a place sink to a leaf, the smaller child rising each time, then rise from there."""
+    count = len(heap)
+    item = heap[start]
+    place = start
+    while place < count >> 1:
+        child = 2 * place + 1
+        if child + 1 < count and not heap[child] < heap[child + 1]:
+            child += 1
+        below = heap[child]
+        heap[child] = item
+        heap[place] = below
+        place = child
+    while place > start:
+        parent = (place - 1) >> 1
+        above = heap[parent]
+        if not item < above:
+            break
+        heap[parent] = item
+        heap[place] = above
+        place = parent
+
+
+def _pop(heap: list[Any]) -> Any:
+    if len(heap) == 0:
+        raise IndexError("index out of range")
+    last = heap.pop()
+    if len(heap) == 0:
+        return last
+    first = heap[0]
+    heap[0] = last
+    _settle(heap, 0)
+    return first
+
+
+def _replace(heap: list[Any], item: Any) -> Any:
+    if len(heap) == 0:
+        raise IndexError("index out of range")
+    first = heap[0]
+    heap[0] = item
+    _settle(heap, 0)
+    return first
+
+
+def _push_and_pop(heap: list[Any], item: Any) -> Any:
+    if len(heap) == 0 or not heap[0] < item:
+        return item
+    first = heap[0]
+    heap[0] = item
+    _settle(heap, 0)
+    return first
+
+
+def _make_heap(heap: list[Any]) -> None:
+    for start in range((len(heap) >> 1) - 1, -1, -1):
+        _settle(heap, start)
+
+
+_OF_HEAPS: dict[str, Callable[..., Any]] = {
+    "heappush": _push, "heappop": _pop, "heapreplace": _replace, "heappushpop": _push_and_pop, "heapify": _make_heap,
+}  # fmt: skip
+_BY_FUNCTION: dict[Any, Callable[..., Any]] = {getattr(heapq, name): made for name, made in _OF_HEAPS.items()}
+_BY_NAME = {made.__name__: made for made in (*_BY_FUNCTION.values(), _settle)}
+
+
+def stand_in(value: object) -> Any:
+    """The Python function that is compiled for another; None where there is none."""
+    if isinstance(value, BuiltinFunctionType):
+        return _BY_FUNCTION.get(value)
+    return value if _BY_NAME.get(getattr(value, "__name__", "")) is value else None
+
+
+def named_stand_in(name: str) -> Any:
+    """The one of that name."""
+    return _BY_NAME[name]
