@@ -391,7 +391,12 @@ def lower_inlined(ctx: Lowering, node: ast.Call) -> Operand:
             env = bind_arguments(ctx, node, callee, [*callee.leading, *args], keywords)
         except PythonRaises as raised:
             return ctx.build.leave(raised.reason)
-        return _inline(ctx, callee, env)
+        try:
+            return _inline(ctx, callee, env)
+        except CompileError as problem:
+            if type(problem) is not CompileError or callee.steps[0][0] != "stand-in":
+                raise
+            raise ctx.error(node, problem.code, problem.message, problem.hint) from None  # in the user's own text
 
 
 def _inline(ctx: Lowering, callee: Callee, env: dict[str, Operand]) -> Operand:

@@ -29,7 +29,7 @@ def compare_sequences(ctx: Lowering, name: str, left: Tuple, right: Tuple) -> Op
         if place == min(len(left.items), len(right.items)):
             return Scalar(const(_OF_LENGTHS[name](len(left.items), len(right.items)), PY_BOOL))
         one, other = left.items[place], right.items[place]
-        if one == other and not _may_be_nan(one):
+        if one == other:  # the same object
             return rest(place + 1)
         _guard_told_apart(ctx, one, other)
         same = condition(ctx, binary(ctx, "equal", one, other))
