@@ -178,6 +178,7 @@ class Lowering:
     def frame(self, activation: Activation, live: Names) -> SiteFrame:
         """The activation at its present statement with the given names."""
         known = {**self._free_variables(activation), **activation.names.outer, **activation.env}
+        known = {**self._read_elsewhere(activation, known), **known}
         wanted = live | (activation.reads & (known.keys() - activation.locals))
         wanted, again = self._made_again(activation, known, wanted)
         names = sorted(wanted - again)
@@ -213,6 +214,19 @@ class Lowering:
             operand = self.inputs.lookup(activation.names, name) if name in activation.reads else None
             if operand is not None:
                 found[name] = operand
+        return found
+
+    def _read_elsewhere(self, activation: Activation, known: dict[str, Operand]) -> dict[str, Operand]:
+        """What functions that were handed in read of the text that they stand in."""
+        found: dict[str, Operand] = {}
+        pending = [operand for operand in known.values() if isinstance(operand, Function)]
+        for function in pending:
+            for name in _free_names(function, activation) - known.keys() - found.keys():
+                home = function.home
+                operand = home.env.get(name) if name in home.locals else self.inputs.lookup(home.names, name)
+                if operand is not None:
+                    found[name] = operand
+                    pending += [operand] if isinstance(operand, Function) else []
         return found
 
     def writebacks(self) -> tuple[Bundle, ...]:
@@ -332,7 +346,17 @@ def _needed_by(activation: Activation, operand: Operand | None, known: dict[str,
     defaults = frozenset(node.id for node in operand.tree.args.defaults if isinstance(node, ast.Name))
     if operand.home is activation:
         return defaults
-    free = names_read(operand.tree) & operand.home.locals
-    if free & activation.locals or any(known.get(name) != operand.home.env.get(name) for name in free):
+    free = _free_names(operand, activation)
+    own = free & operand.home.locals
+    if free & activation.locals or any(known.get(name) != operand.home.env.get(name) for name in own):
         return None
     return defaults | free
+
+
+def _free_names(operand: Function, activation: Activation) -> Names:
+    """The names a nested function reads that mean something else, or nothing, in the text of another function."""
+    home, read = operand.home, names_read(operand.tree)
+    if home is activation:
+        return frozenset()
+    apart = home.names.globals is not activation.names.globals
+    return frozenset(name for name in read if name in home.locals or (apart and name in home.names.globals))

@@ -30,7 +30,7 @@ _BY_NAME: Final = {
     "numpy.lib.": "write the loop over the windows: it is compiled",
     "cmath.": "use NumPy's function of that name, np.exp and the like: they take complex numbers",
     "itertools.product": "write one loop inside the other",
-    "itertools.pairwise": "loop over zip(x, x[1:])",
+    "itertools.pairwise": "give it an array, list, tuple or range",
     "itertools.": "write the loop: it is compiled",
     "functools.reduce": "write the loop: it is compiled",
     "functools.": "call the function itself",

@@ -6,9 +6,10 @@ out:  what Python gives, with the very objects that are in the lists; None where
 
 from __future__ import annotations
 
+import operator
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 from weft.frontend.branches import choose, split
 from weft.frontend.context import LoopFrame, Lowering
@@ -27,6 +28,12 @@ from weft.numpy_rules.python_functions import class_of
 from weft.numpy_rules.values import Array, Dict, Either, Growing, Iteration, Operand, Range, Ref, Scalar, Static, Tuple
 
 _TRUE, _FALSE = Scalar(const(True, PY_BOOL)), Scalar(const(False, PY_BOOL))
+_OPERATORS: Final = {  # functions of `operator`, and what they do
+    "add": "add", "sub": "subtract", "mul": "multiply", "truediv": "divide", "floordiv": "floor_divide",
+    "mod": "remainder", "pow": "power", "matmul": "matmul", "and_": "bitwise_and", "or_": "bitwise_or",
+    "xor": "bitwise_xor", "eq": "equal", "ne": "not_equal", "lt": "less", "le": "less_equal", "gt": "greater",
+    "ge": "greater_equal",
+}  # fmt: skip
 _COMPENSATED = sys.version_info >= (3, 12)  # sum() of floats keeps track of what rounding lost
 
 
@@ -42,6 +49,9 @@ def python_call(ctx: Lowering, target: Any, args: list[Operand], keywords: dict[
         return _sum(ctx, args[0], args[1] if len(args) == 2 else Scalar(const_index(0)))
     if target in (min, max):
         return _extreme(ctx, "less" if target is min else "greater", args)
+    name = getattr(target, "__name__", "")
+    if len(args) == 2 and name in _OPERATORS and target is getattr(operator, name):
+        return binary(ctx, _OPERATORS[name], *args)
     if len(args) != 1:
         return _isinstance(ctx, args) if target is isinstance else None
     return _of_one(ctx, target, args[0])

@@ -1,7 +1,7 @@
 """Functions of Python's library that are written in C, in Python: what is compiled where a program calls them.
 
 in:   a function of the library, such as `heapq.heappush`
-out:  a Python function that does the same to lists of numbers and of tuples of numbers, step by step
+out:  a Python function that does the same, step by step, to what is compiled
 
 Lists must be the same after every step, also where Python takes over in the middle, and where a comparison raises. So
 the steps are those of the library: items are compared in its order and change places as they do there.
@@ -9,10 +9,13 @@ the steps are those of the library: items are compared in its order and change p
 
 from __future__ import annotations
 
+import functools
 import heapq
 from collections.abc import Callable
 from types import BuiltinFunctionType
 from typing import Any
+
+import numpy as np
 
 
 def _push(heap: list[Any], item: Any) -> None:
@@ -86,10 +89,31 @@ def _make_heap(heap: list[Any]) -> None:
         _settle(heap, start)
 
 
+def _reduce(function_: Any, items_: Any, *initial_: Any) -> Any:
+    """The names are such as the function that is called will not read."""
+    if len(initial_) == 1:
+        result_ = initial_[0]
+        for item_ in items_:
+            result_ = function_(result_, item_)
+        return result_
+    if len(items_) == 0:
+        raise TypeError("reduce() of empty iterable with no initial value")
+    result_ = items_[0]
+    if isinstance(items_, (np.ndarray, range)):
+        for item_ in items_[1:]:
+            result_ = function_(result_, item_)
+        return result_
+    for place_, item_ in enumerate(items_):  # a list may change meanwhile
+        if place_ > 0:
+            result_ = function_(result_, item_)
+    return result_
+
+
 _OF_HEAPS: dict[str, Callable[..., Any]] = {
     "heappush": _push, "heappop": _pop, "heapreplace": _replace, "heappushpop": _push_and_pop, "heapify": _make_heap,
 }  # fmt: skip
 _BY_FUNCTION: dict[Any, Callable[..., Any]] = {getattr(heapq, name): made for name, made in _OF_HEAPS.items()}
+_BY_FUNCTION[functools.reduce] = _reduce
 _BY_NAME = {made.__name__: made for made in (*_BY_FUNCTION.values(), _settle)}
 
 
