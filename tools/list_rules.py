@@ -18,6 +18,7 @@ _TITLES = {
     "scalar": "Methods and attributes of NumPy scalars",
     "ufunc": "Methods of ufuncs",
     "math": "`math.`",
+    "cmath": "`cmath.`",
     "builtins": "Built-in functions",
 }
 _TYPED = """\

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import cmath
 import math
 import warnings
 from collections.abc import Callable
@@ -307,7 +308,7 @@ def numpy_function(entry: RuleEntry, call: Call) -> Callable[..., Any]:
             return found(*args, **keywords) if callable(found) else found
 
         return method
-    target: Any = {"numpy": np, "math": math, "builtins": builtins}[root]
+    target: Any = {"numpy": np, "math": math, "cmath": cmath, "builtins": builtins}[root]
     for part in rest.split("."):
         target = getattr(target, part)
     return target

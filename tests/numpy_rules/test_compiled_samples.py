@@ -63,7 +63,7 @@ def function_text(number: int, entry: RuleEntry, sample: str) -> tuple[str, list
 def function_of(text: str, name: str, folder: Path) -> Any:
     """The function of a text, in a file of its own: the compiler reads the whole file."""
     path = folder / f"sample_{name}.py"
-    path.write_text(f"import math\n\nimport numpy as np\n\n\n{text}", encoding="utf-8")
+    path.write_text(f"import cmath\nimport math\n\nimport numpy as np\n\n\n{text}", encoding="utf-8")
     spec = importlib.util.spec_from_file_location(path.stem, path)
     assert spec is not None
     assert spec.loader is not None

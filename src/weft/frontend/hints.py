@@ -28,7 +28,7 @@ _BY_NAME: Final = {
     "numpy.ndenumerate": "give it a C-contiguous array of two axes or more, or loop over the indices",
     "numpy.ndindex": "loop over the indices: for i in range(n)",
     "numpy.lib.": "write the loop over the windows: it is compiled",
-    "cmath.": "use NumPy's function of that name, np.exp and the like: they take complex numbers",
+    "cmath.": "use NumPy's function of that name, np.sin and the like: they take complex numbers",
     "itertools.product": "write one loop inside the other",
     "itertools.pairwise": "give it an array, list, tuple or range",
     "itertools.": "write the loop: it is compiled",

@@ -45,6 +45,7 @@ _PURE_FUNCTIONS = ("numpy.round", "numpy.around")
 _FAMILIES = (
     "array_attributes",
     "averages",
+    "cmath_functions",
     "convolving",
     "counting",
     "creation",
@@ -114,11 +115,12 @@ def all_rules() -> MappingProxyType[str, RuleEntry]:
 def _names_by_object() -> dict[int, str]:
     """Rule names by the identity of the Python object they stand for."""
     import builtins
+    import cmath
     import math
 
     import numpy as np
 
-    roots: dict[str, Any] = {"numpy": np, "math": math, "builtins": builtins}
+    roots: dict[str, Any] = {"numpy": np, "math": math, "cmath": cmath, "builtins": builtins}
     found: dict[int, str] = {}
     for name in all_rules():
         root, _, rest = name.partition(".")
