@@ -293,3 +293,61 @@ def unpacked(x, k):
         pairs.append((i, float(a), float(b)))
     largest = items[0] if len(items) else None
     return items, pairs, largest
+
+
+@TABLE.add(lambda: (f8(5), i8(4)), lambda: (f8(0), i8(0)), lambda: (f8(1), i8(3)), need="compiled")
+def extended(x, k):
+    items, pairs, more = [0] * len(x), [], [(1, 2.5) for _ in range(len(k))]
+    items += x.tolist()
+    items.extend(k.tolist())
+    for i in range(len(x)):
+        pairs.append((x[i], i))
+    pairs += more
+    pairs.extend([(i, i) for i in range(len(k))])
+    return items, pairs
+
+
+@TABLE.add(lambda: (f8(5, 5) / 9, f8(5) / 9, 6), lambda: (f8(1, 1), f8(1), 2), lambda: (f8(3, 3), f8(3), 0))
+def rows_that_change_places(A, b, n):
+    rows, found = [0.0] * len(A), []
+    rows[0] = 1
+    for _ in range(n):
+        new, back = [0] * len(A), [None] * len(A)
+        for j in range(len(A)):
+            for i in range(len(A)):
+                value = rows[i] * A[i, j] + b[j]
+                if value > new[j]:
+                    new[j], back[j] = value, i
+        rows = new
+        found.append(max(rows))
+    return rows, found
+
+
+@TABLE.add(lambda: (i8(20) % 7, 8), lambda: (i8(0), 3), need="compiled")
+def sets_of_points(ends, n):
+    parents, sizes = list(range(n)), [1] * n
+    for k in range(len(ends) - 1):
+        a, b = ends[k], ends[k + 1]
+        while parents[a] != a:
+            parents[a] = parents[parents[a]]
+            a = parents[a]
+        while parents[b] != b:
+            b = parents[b]
+        if a != b:
+            if sizes[a] < sizes[b]:
+                a, b = b, a
+            parents[b] = a
+            sizes[a] += sizes[b]
+    return parents, sizes
+
+
+@TABLE.add(lambda: (f8(9), 3), lambda: (f8(9), 1), lambda: (f8(0), 2), need="compiled")
+def windows(x, n):
+    window, means, highs = [], [], []
+    for number in x:
+        window.append(number)
+        if len(window) > n:
+            window.pop(0)
+        means.append(sum(window) / len(window))
+        highs.append(max(window))
+    return means, highs, any(window)

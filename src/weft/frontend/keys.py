@@ -34,6 +34,12 @@ def split_key(ctx: Lowering, key: Operand, then: Callable[[Operand], Operand]) -
     return _split_items(ctx, key, then, split_key)
 
 
+def whole_key(ctx: Lowering, key: Operand) -> Operand:
+    """A key of a list: integers of several types are one integer."""
+    whole = _one_integer(ctx, key) if isinstance(key, Either) else None
+    return key if whole is None else whole
+
+
 def split_all(ctx: Lowering, operand: Operand, then: Callable[[Operand], Operand]) -> Operand:
     """`then(operand)` for every alternative of a choice, and of those among the items of a tuple or list."""
     if isinstance(operand, Either):

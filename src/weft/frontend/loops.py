@@ -391,7 +391,7 @@ def _growing_lists(ctx: Lowering, frame: LoopFrame, init: dict[str, Operand]) ->
             raise ctx.build.error("E149", "a list grows in this loop", "fill an array instead")
         init[name] = in_buffer(ctx, first, kind)
         frame.carried[name] = Same(init[name])
-        changed = True
+        changed = changed or init[name] is not first
     return changed
 
 

@@ -23,6 +23,7 @@ from weft.frontend.growing import (
     elements,
     extended,
     in_front,
+    joined,
     popped,
     popped_first,
     without,
@@ -31,6 +32,7 @@ from weft.frontend.growing import (
 from weft.frontend.heap import change, contents, kept
 from weft.frontend.inputs import static_operand
 from weft.frontend.iteration import element, length
+from weft.frontend.keys import whole_key
 from weft.frontend.known import is_constant_int, static_int, string_method
 from weft.ir.dtypes import NP_BOOL, PY_INT, ScalarType
 from weft.ir.exprs import Const, Expr, Index, const_index, op
@@ -203,6 +205,7 @@ def change_item(ctx: Lowering, ref: Ref, key: Operand, value: Operand) -> None:
     """`ref[key] = value`."""
     if isinstance(value, Never):
         return
+    key = whole_key(ctx, key)
     addressed(ctx, ref, key, value)
 
     def apply(old: Operand) -> _Change:
@@ -295,12 +298,10 @@ def augment_object(ctx: Lowering, name: str, ref: Ref, value: Operand) -> Operan
     """`ref += value` and `ref *= n`: the same object, changed."""
 
     def apply(old: Operand) -> _Change:
-        if isinstance(old, Growing) and name == "add":
+        if isinstance(old, Growing | Tuple) and name == "add":
             return _extend(ctx, old, [value])
         if not isinstance(old, Tuple):
             raise _unknown(ctx)
-        if name == "add":
-            return Tuple((*old.items, *_kept_items(ctx, value)), is_list=True), _NONE
         if name == "multiply" and isinstance(value, Scalar) and value.type == PY_INT:
             return Tuple(old.items * (static_int(ctx, value) or 0), is_list=True), _NONE
         raise _unknown(ctx)
@@ -373,10 +374,14 @@ def _append(ctx: Lowering, old: Operand, args: list[Operand]) -> _Change:
 
 def _extend(ctx: Lowering, old: Operand, args: list[Operand]) -> _Change:
     (value,) = args
+    added = contents(ctx, value)
+    line = _line_of(added, old) if isinstance(old, Growing) else None
+    if isinstance(old, Growing) and line is not None:
+        return extended(ctx, old, line), _NONE
+    whole = joined(ctx, old, added) if isinstance(added, Growing) and added.form not in ("array", "list") else None
+    if whole is not None:
+        return whole, _NONE
     if isinstance(old, Growing):
-        line = _line_of(contents(ctx, value), old)
-        if line is not None:
-            return extended(ctx, old, line), _NONE
         for item in _kept_items(ctx, value):
             old = appended(ctx, old, item)
         return old, _NONE

@@ -34,6 +34,7 @@ _OPERATORS: Final = {  # functions of `operator`, and what they do
     "xor": "bitwise_xor", "eq": "equal", "ne": "not_equal", "lt": "less", "le": "less_equal", "gt": "greater",
     "ge": "greater_equal",
 }  # fmt: skip
+_TAKING_ITEMS = (sum, min, max, any, all)
 _COMPENSATED = sys.version_info >= (3, 12)  # sum() of floats keeps track of what rounding lost
 
 
@@ -41,6 +42,11 @@ def python_call(ctx: Lowering, target: Any, args: list[Operand], keywords: dict[
     """A call of a builtin; None where it is none of these."""
     if target is dict:
         return _dict(ctx, args, keywords)
+    held = contents(ctx, args[0]) if args and isinstance(args[0], Ref) else None
+    if target in _TAKING_ITEMS and isinstance(held, Either):
+        return split(
+            ctx, held, lambda item: python_call(ctx, target, [item, *args[1:]], keywords) or _not_iterable(ctx)
+        )
     if target is sum and len(args) == 1 and keywords.keys() == {"start"}:
         return _sum(ctx, args[0], keywords["start"])
     if keywords or not args:

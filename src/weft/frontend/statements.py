@@ -14,11 +14,14 @@ from weft.frontend.callees import nested_function
 from weft.frontend.calls import is_inlined_call, leave_call, lower_inlined
 from weft.frontend.context import Lowering
 from weft.frontend.expressions import BINARY, attribute, binary, condition, lower_expression, subscript
-from weft.frontend.heap import contents, kept, share_only_repeated
+from weft.frontend.growing import common_kind, in_buffer
+from weft.frontend.heap import contents, kept, key_of, share_only_repeated
 from weft.frontend.inputs import UnsupportedArgument, static_operand
 from weft.frontend.iteration import element
+from weft.frontend.joins import Same
 from weft.frontend.keys import plain_key, split_key
 from weft.frontend.leaving import refuse_copies_of_views
+from weft.frontend.mixed import is_mixed
 from weft.frontend.objects import augment_object, change_item, delete_item
 from weft.frontend.stores import augment_selected, store_item, store_value
 from weft.ir.exprs import Expr, Index, Value, const_index
@@ -267,6 +270,7 @@ def assign(ctx: Lowering, target: ast.expr, operand: Operand) -> None:
             if name not in ctx.activation.locals:
                 raise ctx.error(target, "E131", f"assignment to the global '{name}' is not compiled", "return it")
             ctx.env[name] = kept(ctx, operand)
+            _widen_for_loop(ctx, name)
         case ast.Tuple(elts=elts) | ast.List(elts=elts):
             _unpack(ctx, target, elts, operand)
         case ast.Subscript(value=owner, slice=key):
@@ -279,6 +283,20 @@ def assign(ctx: Lowering, target: ast.expr, operand: Operand) -> None:
             store_attribute(ctx, target, lower_expression(ctx, owner), name, operand)
         case _:
             raise ctx.error(target, "E132", "this target of an assignment is not compiled")
+
+
+def _widen_for_loop(ctx: Lowering, name: str) -> None:
+    """A list that takes the place of another, of more kinds, in the next turn of the loop gets room for these."""
+    ref = ctx.env[name]
+    held = contents(ctx, ref)
+    if not isinstance(ref, Ref) or not isinstance(held, Growing):
+        return
+    frames = [frame for frame in ctx.loops if frame.activation is ctx.activation and name in frame.carried]
+    for template in [frame.carried[name] for frame in frames]:
+        like = template.operand if isinstance(template, Same) else getattr(template, "like", held)
+        kind = common_kind((held, like)) if is_mixed(like) else None
+        if kind is not None and len(ctx.build.scopes) == ctx.activation.depth:
+            ctx.env[key_of(ref)] = in_buffer(ctx, held, kind)
 
 
 def _unpack(ctx: Lowering, target: ast.expr, elts: list[ast.expr], operand: Operand) -> None:

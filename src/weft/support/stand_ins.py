@@ -12,7 +12,7 @@ from __future__ import annotations
 import functools
 import heapq
 from collections.abc import Callable
-from types import BuiltinFunctionType
+from types import BuiltinFunctionType, FunctionType
 from typing import Any
 
 import numpy as np
@@ -121,7 +121,7 @@ def stand_in(value: object) -> Any:
     """The Python function that is compiled for another; None where there is none."""
     if isinstance(value, BuiltinFunctionType):
         return _BY_FUNCTION.get(value)
-    return value if _BY_NAME.get(getattr(value, "__name__", "")) is value else None
+    return value if isinstance(value, FunctionType) and _BY_NAME.get(value.__name__) is value else None
 
 
 def named_stand_in(name: str) -> Any:
