@@ -106,6 +106,22 @@ def of_several_types(x, k):
     return heap, pairs, heappop(heap), heappop(pairs)
 
 
+@TABLE.add(lambda: (f8(9), i8(9)), lambda: (-f8(9), i8(9)), lambda: (f8(0), i8(0)), need="compiled")
+def of_several_lengths(x, k):
+    left, right, found = [], [], []
+    for i in range(len(x)):
+        if x[i] > 0:
+            if len(left) > 0:
+                found.append(heappop(left))
+            heappush(left, (int(k[i]), 2.5))
+        else:
+            heappush(right, (i, int(k[i])))
+        heappush(right, (2.5, x[i]))
+        if len(left) > 0:
+            found.append(heappop(left))
+    return left, right, found
+
+
 @TABLE.add(lambda: (f8(3), 2**53 + 1), lambda: (f8(3), 2**53), need="compiled")
 def of_large_ints(x, k):
     heap = []

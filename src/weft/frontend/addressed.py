@@ -24,9 +24,9 @@ from weft.numpy_rules.values import Operand, Ref, Scalar, Tuple
 def addressed(ctx: Lowering, owner: Operand, key: Operand, *added: Operand) -> Operand:
     """What is in a list as `owner[key]` finds it best, with room for the kinds of items that are `added`."""
     held = contents(ctx, owner)
-    if not isinstance(owner, Ref) or not isinstance(held, Tuple) or not held.items or ctx.short_loops:
+    if not isinstance(owner, Ref) or not isinstance(key, Scalar) or is_constant_int(key) or ctx.short_loops:
         return held
-    if not isinstance(key, Scalar) or is_constant_int(key) or _is_compared(held.items, added):
+    if not isinstance(held, Tuple) or not held.items or _is_compared(held.items, added):
         return held
     position = as_index(ctx.build, key)
     if position is None or comes_in(ctx, position):

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from weft.frontend.branches import choose
+from weft.frontend.branches import choose, split
 from weft.frontend.context import Lowering
 from weft.frontend.mixed import is_mixed, list_of_kinds, numbers_of, read_mixed, typed_number, widened
 from weft.frontend.rows import (
@@ -97,6 +97,12 @@ def in_buffer(ctx: Lowering, held: Operand, like: Operand) -> Growing:
         return held if item_kind(held) == item_kind(like) else _for_kinds_of(ctx, held, (like,))
     assert isinstance(held, Tuple)
     return materialised(ctx, held.items, like)
+
+
+def one_list(ctx: Lowering, held: Either) -> Operand | None:
+    """A list of several possible lengths in a buffer whatever its length; None where that cannot be."""
+    kind = common_kind((held,))
+    return None if kind is None else split(ctx, held, lambda item: in_buffer(ctx, item, kind))
 
 
 def _added(ctx: Lowering, held: Growing, buffer: Array, item: Operand) -> Growing:

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 
 from weft.ir.nodes import Bundle, Choice, Listed, Pack
 from weft.numpy_rules.values import Dict, Either, Growing, Iteration, Made, Method, Operand, Ref, Tuple, Unbound
+from weft.support.errors import CompileError
 
 if TYPE_CHECKING:
     from weft.frontend.context import Activation, Lowering
@@ -139,17 +140,29 @@ def change(ctx: Lowering, ref: Ref, apply: Callable[[Operand], tuple[Operand, Op
     if ref.number in ctx.locked:
         raise ctx.build.error("E123", "the list changes in the loop over it", "loop over a copy")
     old = _look_up(ctx, ctx.env, ref)
-    if not isinstance(old, Either):
-        new, value = apply(old)
-    else:
-        pairs = [_quiet(ctx, apply, item) for item in old.items]
-        new = replace(old, items=tuple(pair[0] for pair in pairs))
-        values = tuple(pair[1] for pair in pairs)
-        value = values[0] if all(item == values[0] for item in values) else replace(old, items=values)
+    new, value = _changed_choice(ctx, apply, old) if isinstance(old, Either) else apply(old)
     if references(ctx.env, (new,))[ref.number]:
         raise ctx.build.error("E145", "a list that holds itself is not compiled")
     ctx.env[key_of(ref)] = new
     return value
+
+
+def _changed_choice(
+    ctx: Lowering, apply: Callable[[Operand], tuple[Operand, Operand]], old: Either
+) -> tuple[Operand, Operand]:
+    """A change of one of several contents; of lists that are too different for it, in a buffer."""
+    from weft.frontend.growing import one_list
+
+    try:
+        pairs = [_quiet(ctx, apply, item) for item in old.items]
+    except CompileError:
+        whole = None if ctx.short_loops else one_list(ctx, old)
+        if whole is None:
+            raise
+        return apply(whole)
+    new = replace(old, items=tuple(pair[0] for pair in pairs))
+    values = tuple(pair[1] for pair in pairs)
+    return new, values[0] if all(item == values[0] for item in values) else replace(old, items=values)
 
 
 def _quiet(

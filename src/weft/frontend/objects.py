@@ -236,7 +236,7 @@ def _with_item(ctx: Lowering, items: tuple[Operand, ...], key: Operand, value: O
         except ValueError as problem:
             ctx.build.leave(str(problem))
         return tuple(changed)
-    if not is_constant_int(key) and are_alike((*items, value)):
+    if not is_constant_int(key) and isinstance(value, Scalar) and are_alike((*items, value)):
         position = as_index(ctx.build, key)
         if position is not None and not comes_in(ctx, position):
             return _stored(ctx, items, _wrapped(ctx, position, len(items)), value)
