@@ -1,4 +1,4 @@
-# pyright: reportArgumentType=false
+# pyright: reportArgumentType=false, reportCallIssue=false
 """Lists of any length whose items are numbers of several types, or None."""
 
 from __future__ import annotations
