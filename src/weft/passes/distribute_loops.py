@@ -17,14 +17,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import ClassVar
 
-from weft.analysis.facts import Constraint, Facts
+from weft.analysis.facts import Facts
 from weft.analysis.uses import written_by
-from weft.ir.exprs import Value, index
+from weft.ir.exprs import Value
 from weft.ir.nodes import Continue, Loop, Map, Node, Program, Reduce, Region, Tasklet
 from weft.ir.substitution import with_fresh_values
 from weft.ir.traverse import all_nodes, touched_containers, values_defined_in, values_used_in
 from weft.passes.base import Bench, Session
-from weft.passes.loop_bodies import rewrite_loops, straight
+from weft.passes.loop_bodies import later_turn, rewrite_loops, straight
 from weft.passes.wording import why_serial
 from weft.support.records import record
 
@@ -125,13 +125,9 @@ class _Parts:
 
     def meet(self, above: Sequence[Node], below: Sequence[Node]) -> bool:
         """Whether what is above a cut may, in a later turn, touch what is below it in an earlier one."""
-        loop, bench = self.whole, self.bench
-        step, later = loop.step.constant or 1, bench.value(loop.var.name, loop.var.type)
-        others = with_fresh_values(above, bench.number, {loop.var: later})
-        inside = self.facts.inside(loop, bench.legality.memory)[0]
-        forms = ((index(later) - index(loop.var)) * step - 1, (loop.stop - index(later)) * step - 1)
-        known = tuple(Constraint(form.substitute(inside.definitions)) for form in forms)
-        return bool(bench.legality.between(tuple(below), tuple(others), inside.also(known), instances=True))
+        later = later_turn(self.whole, above, self.bench)
+        known = later.facts(self.facts, self.bench, 1)
+        return bool(self.bench.legality.between(tuple(below), later.nodes, known, instances=True))
 
     def grouped(self, parts: Sequence[tuple[Node, ...]]) -> list[tuple[Node, ...]]:
         """Parts that are independent together, and those that are not; one group where none of them is."""

@@ -7,9 +7,9 @@ Sites that no guard and no allocation names are nothing there.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from weft.analysis.facts import Facts
+from weft.analysis.facts import Constraint, Facts
 from weft.ir.dtypes import NP_BOOL, PY_INT
 from weft.ir.exprs import Expr, Index, Op, Value, const_index, index, op, values_in
 from weft.ir.nodes import (
@@ -32,6 +32,7 @@ from weft.ir.nodes import (
     While,
     Yield,
 )  # fmt: skip
+from weft.ir.substitution import with_fresh_values
 from weft.ir.traverse import all_nodes, allocated_by, inner_regions, site_left_through
 from weft.passes.base import Bench, Session, rewrite_nodes, rewrite_regions
 from weft.support.records import record
@@ -85,6 +86,30 @@ def continued(loop: Loop) -> Continue:
     last = loop.body.nodes[-1]
     assert isinstance(last, Continue)
     return last
+
+
+@record
+class LaterTurn:
+    """Nodes of a loop as they are in another turn, `var`: all that they compute and what is carried is their own."""
+
+    loop: Loop
+    var: Value
+    nodes: tuple[Node, ...]
+
+    def facts(self, facts: Facts, bench: Bench, distance: int) -> Facts:
+        """Inside of both turns, the other one so many turns later or more. `facts` hold in front of the loop."""
+        loop, step = self.loop, self.loop.step.constant or 1
+        inside = facts.inside(loop, bench.legality.memory)[0]
+        forms = ((index(self.var) - index(loop.var)) * step - distance, (loop.stop - index(self.var)) * step - 1)
+        return inside.also(tuple(Constraint(form.substitute(inside.definitions)) for form in forms))
+
+
+def later_turn(loop: Loop, nodes: Sequence[Node], bench: Bench) -> LaterTurn:
+    """Some nodes of a loop in a turn of their own, with all of the loop that they need values of."""
+    later = bench.value(loop.var.name, loop.var.type)
+    carried = [carry.target for carry in loop.carries if isinstance(carry.target, Value)]
+    fresh = {value: bench.value("x", value.type) for value in carried}
+    return LaterTurn(loop, later, tuple(with_fresh_values(tuple(nodes), bench.number, {loop.var: later, **fresh})))
 
 
 @record

@@ -16,13 +16,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import ClassVar
 
-from weft.analysis.facts import Constraint, Facts
+from weft.analysis.facts import Facts
 from weft.ir.exprs import Index, Value, index
 from weft.ir.nodes import Continue, Loop, Map, Memlet, Node, Program, Region, Tasklet
 from weft.ir.substitution import with_fresh_values
 from weft.ir.traverse import all_nodes, defined_values, distinct, used_values, values_used_in
 from weft.passes.base import Bench, Session
-from weft.passes.loop_bodies import ends, named_sites, nest_with_outermost, straight
+from weft.passes.loop_bodies import ends, later_turn, named_sites, nest_with_outermost, straight
 from weft.passes.map_walk import MapWalk
 from weft.passes.open_sites import OpenSite
 from weft.passes.tasklets import is_plain, only_reads
@@ -122,21 +122,14 @@ def _meeting(halves: _Halves, facts: Facts, bench: Bench) -> str | None:
     All that the later turn computes is its own: a position `idx[i]` that its numbers share with its map is another one
     in the turn of the map that is asked about.
     """
-    loop = halves.loop
-    step, later = loop.step.constant or 1, bench.value(loop.var.name, loop.var.type)
-    carried = {carry.target: bench.value("x", carry.target.type) for carry in loop.carries
-               if isinstance(carry.target, Value)}  # fmt: skip
-    numbers = with_fresh_values((*halves.before, *halves.after), bench.number, {loop.var: later, **carried})
-    before, after = numbers[: len(halves.before)], numbers[len(halves.before) :]
-    inside = facts.inside(loop, bench.legality.memory)[0]
-    left = (loop.stop - index(later)) * step - 1
+    later = later_turn(halves.loop, (*halves.before, *halves.after), bench)
+    before, after = later.nodes[: len(halves.before)], later.nodes[len(halves.before) :]
     for tasklets, distance, reason in (
         (before, 1, "numbers depend on the map in an earlier turn"),
         (after, 0, "numbers depend on the map"),
     ):
-        apart = (index(later) - index(loop.var)) * step - distance
-        known = tuple(Constraint(form.substitute(inside.definitions)) for form in (apart, left))
-        if tasklets and bench.legality.between(halves.points, tasklets, inside.also(known), instances=True):
+        known = later.facts(facts, bench, distance)
+        if tasklets and bench.legality.between(halves.points, tasklets, known, instances=True):
             return reason
     return None
 
