@@ -411,9 +411,17 @@ static void lead_team(region *r, int64_t patience, pool_poll poll, void *call)
     atomic_store_explicit(&pool.region.generation, r->generation + 1, memory_order_release);
 }
 
+/* Threads that may run at the same time: more of them would wait for each other's processors. */
+static int processors(void)
+{
+    cpu_set_t mine;
+    return sched_getaffinity(0, sizeof mine, &mine) ? 1 : CPU_COUNT(&mine);
+}
+
 static void pool_team(weft_body body, void *env, int width, int64_t patience, pool_poll poll, void *call)
 {
-    int free_pool = 0;
+    int free_pool = 0, most = processors();
+    if (width > most) width = most;
     if (width > 1 && !inside_region && !atomic_load(&pool.stopping) &&
         atomic_compare_exchange_strong(&pool.busy, &free_pool, 1)) {
         start_workers(width - 1);
