@@ -59,6 +59,8 @@ class Member:
     def run(self, body: Step) -> None:
         """The body of the thread."""
         self.goes.acquire()
+        if self.left:  # before it began
+            return
         try:
             with np.errstate(all="ignore"):
                 body(self.machine)
