@@ -112,9 +112,17 @@ def line_by_line(steps, A, B):
         A[:] = A + B[:, :1]
 
 
+def on_the_stack(steps, A, B):
+    for _ in range(steps):
+        w = np.zeros(4)
+        w[:] = A[-2, :4] * 0.5
+        A[:] = A - B * w[1]
+        B[:] = B + A[::-1]
+
+
 PROGRAMS = [
     relax, borders, border_from_afar, in_place_shift, sweeps_in_steps, with_numbers, shortest_ways, triangle,
-    on_a_condition, sums_of_columns, a_sum, line_by_line,
+    on_a_condition, sums_of_columns, a_sum, line_by_line, on_the_stack,
 ]  # fmt: skip
 
 
@@ -174,6 +182,20 @@ def _conflicts(function: Any, program: Program, seed: int) -> bool:
     except ConflictError:
         return True
     return False
+
+
+@pytest.mark.parametrize("function", [relax, on_the_stack])
+def test_a_team_that_never_meets(function: Callable[..., Any]) -> None:
+    """What goes wrong before some threads have begun ends them, too."""
+
+    def rule(node: Node) -> tuple[Node, ...] | None:
+        if not isinstance(node, Loop) or node.team is None:
+            return None
+        return (replace(node, team=replace(node.team, meets=())),)
+
+    program = final(function)
+    never = replace(program, body=rewrite_nodes(program.body, rule))
+    assert all(_conflicts(function, never, seed) for seed in range(6))
 
 
 def test_borders_need_no_meetings_of_their_own() -> None:

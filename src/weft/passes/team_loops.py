@@ -46,6 +46,7 @@ from weft.ir.schedules import Team
 from weft.ir.traverse import all_nodes, inner_regions, values_defined_in
 from weft.passes.base import Bench, Session
 from weft.passes.loop_bodies import has_loops
+from weft.passes.schedule_maps import why_in_order
 from weft.support.records import record
 
 _MOST: Final = 40  # nodes of a loop: every two of them are compared
@@ -94,12 +95,15 @@ def _node(node: Node, facts: Facts, bench: Bench) -> Node:
 
 def _team(loop: Loop, facts: Facts, bench: Bench) -> Loop | None:
     nodes = list(_inside(loop.body))
-    if loop.carries or not all(_may_stand(node, bench) for node in nodes) or len(nodes) > _MOST:
+    if loop.carries or len(nodes) > _MOST or not all(_may_stand(node, bench) for node in nodes):
+        return None
+    if not _is_made_by_all(loop, bench):
         return None
     shared = [_rank(node) for node in nodes if isinstance(node, Map | Reduce) and _is_shared(node)]
     if not shared or max(shared) < max(_rank(node) for node in loop.body.nodes if not _is_shared_in(node)):
         return None
-    plan = _Plan(loop, facts.inside(loop, bench.legality.memory)[0], bench, frozenset(values_defined_in(loop)))
+    inside, varying = facts.inside(loop, bench.legality.memory)[0], frozenset(values_defined_in(loop))
+    plan = _Plan(loop, inside, bench, varying, _allocated(loop))
     return plan.loop() if plan.rows is not None else None
 
 
@@ -116,7 +120,8 @@ def _may_stand(node: Node, bench: Bench) -> bool:
     """Whether threads may run a node together: nothing leaves, and no bit depends on where it is cut."""
     match node:
         case Map():
-            return bool(node.params) and not any(free_operations(inner, Rules()) for inner in all_nodes(node.body))
+            free = any(free_operations(inner, Rules()) for inner in all_nodes(node.body))
+            return bool(node.params) and not free and why_in_order(node.body, bench.containers) is None
         case Reduce():
             return not node.joined and not any(free_operations(x, Rules()) for x in _computed(node))
         case Alloc(container=name):
@@ -131,6 +136,34 @@ def _may_stand(node: Node, bench: Bench) -> bool:
             return True
         case _:
             return False
+
+
+def _is_made_by_all(loop: Loop, bench: Bench) -> bool:
+    """Whether what is in arrays that every thread has for itself, those allocated in the loop, is made by every thread.
+
+    Only reductions to one number are. On the stack these are done by all, so their results have to be for each.
+    """
+    own = _allocated(loop)
+    for node in _inside(loop.body):
+        match node:
+            case Reduce(output=output):
+                stacked = bench.containers[output.container].storage is Storage.STACK
+                if stacked and (output.container not in own or _is_shared(node)):
+                    return False
+            case Loop() if _is_for_one(node):
+                inside = own - _allocated(node)
+                if any(access.container in inside for access in effects_of(node).writes):
+                    return False
+            case Map() | Tasklet() if any(access.container in own for access in effects_of(node).writes):
+                return False
+            case _:
+                pass
+    return True
+
+
+def _allocated(loop: Loop) -> frozenset[str]:
+    """The arrays that are allocated in a loop, but those of maps."""
+    return frozenset(node.container for node in _inside(loop.body) if isinstance(node, Alloc))
 
 
 @record
@@ -154,6 +187,7 @@ class _Plan:
     facts: Facts
     bench: Bench
     varying: frozenset[Value]
+    private: frozenset[str]  # arrays that every thread has for itself
     owners: dict[int, Index | None] = field(default_factory=dict[int, "Index | None"])  # by number of the map
     meets: set[tuple[int, int]] = field(default_factory=set[tuple[int, int]])  # number of the loop, place
     met: dict[_Sides, bool] = field(default_factory=dict["_Sides", bool])
@@ -230,7 +264,7 @@ class _Plan:
             case Map():
                 return self.owners[id(part.node)]
             case Reduce():
-                return None if _is_shared(part.node) or self._is_private(part.node.output.container) else self.rows[0]
+                return None if _is_shared(part.node) or part.node.output.container in self.private else self.rows[0]
             case _:
                 return self.rows[0] if part.writes else None
 
@@ -253,11 +287,9 @@ class _Plan:
         if key not in self.touched:
             accesses = effects_of(part.node, self.facts.definitions).accesses
             wanted = (access for access in accesses if (part.writes if access.writes else part.reads))
-            self.touched[key] = tuple(access for access in wanted if not self._is_private(access.container))
+            private = self.private | effects_of(part.node).allocates
+            self.touched[key] = tuple(access for access in wanted if access.container not in private)
         return self.touched[key]
-
-    def _is_private(self, name: str) -> bool:
-        return self.bench.containers[name].storage is Storage.STACK
 
     # ---- meetings ----
 
