@@ -88,7 +88,7 @@ static inline int weft_meet(weft_team *team)
         if (rank == 0)
             team->leaves = (uint32_t)(reached >> 32);
     }
-    if (team->leaves != meeting)
+    if (team->leaves != meeting || meeting == 0) /* 0: that nobody leaves, or it is counted from there again */
         return 0;
     if (!alone || team->stops)
         return 1;

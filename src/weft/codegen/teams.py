@@ -146,6 +146,7 @@ def emit_by_first(kernel: Kernel, emit: Callable[[], None]) -> None:
 def emit_gathered(kernel: Kernel, names: Sequence[str]) -> None:
     """The flags in variables of all threads, behind a meeting, in those of the first thread."""
     claim, shared = kernel.names.claim, list[str]()
+    width = kernel.bind(f"{TEAM}.width", "int64_t", "width")  # at the meeting the first thread may send the others away
     for name in names:
         shared.append(claim("gathered"))
         kernel.declare_array(shared[-1], "int32_t", _MOST_THREADS)
@@ -153,7 +154,7 @@ def emit_gathered(kernel: Kernel, names: Sequence[str]) -> None:
     emit_meeting(kernel)
     for name, all_ in zip(names, shared, strict=True):
         rank = claim("rank")
-        with kernel.block(f"for (int64_t {rank} = 0; {rank} < {TEAM}.width && {TEAM}.rank == 0; ++{rank})"):
+        with kernel.block(f"for (int64_t {rank} = 0; {rank} < {width} && {TEAM}.rank == 0; ++{rank})"):
             kernel.line(f"{name} |= {all_}[{rank}];")
 
 
