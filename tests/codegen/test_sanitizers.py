@@ -34,7 +34,9 @@ def library(name: str) -> str:
 
 @pytest.mark.sanitizer
 @pytest.mark.skipif("WEFT_TEST_CFLAGS" in os.environ, reason="this is the run under the sanitizers")
-@pytest.mark.parametrize("name", SELECTED)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow if name in ("sweeps", "products") else ()) for name in SELECTED]
+)
 def test_nothing_to_complain_about(name: str) -> None:
     asan, ubsan = library("libasan.so"), library("libubsan.so")
     if not asan or not ubsan:

@@ -24,13 +24,15 @@ SELECTED = {
     "sizes": ("tests/kernels/test_forms.py", f"not test_layouts and {WATCHED}"),
     "attacks": ("tests/end_to_end/test_attacks.py", ""),
     "guards": ("tests/end_to_end/test_guards.py", ""),
+    "teams": ("tests/passes/test_team_loops.py", "compiled and not types"),
 }
+SLOW = ("layouts", "sizes", "attacks", "guards", "teams")
 
 
 @pytest.mark.sanitizer
 @pytest.mark.skipif("WEFT_SANITIZE" in os.environ, reason="this is the run under the sanitizers")
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=pytest.mark.slow if name in ("layouts", "sizes") else ()) for name in SELECTED]
+    "name", [pytest.param(name, marks=pytest.mark.slow if name in SLOW else ()) for name in SELECTED]
 )
 def test_nothing_to_complain_about(name: str, tmp_path: Path) -> None:
     asan, ubsan = library("libasan.so"), library("libubsan.so")
