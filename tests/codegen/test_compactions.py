@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import platform
+import shlex
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,6 +13,7 @@ import pytest
 
 import weft
 from tests.end_to_end.outcome import assert_same_outcome, run
+from weft.runtime.toolchain import find_toolchain
 
 # Around one block, and around what threads share.
 SIZES = (0, 1, 5, 127, 128, 129, 1000, 32767, 32768, 100_003)
@@ -169,14 +173,52 @@ def test_it_chooses_as_numpy_does(function: Callable[..., Any]) -> None:
 @pytest.mark.parametrize("dtype", [np.bool_, np.int8, np.uint16, np.int64, np.float32, np.complex64, np.complex128])
 def test_elements_of_any_type_are_moved(dtype: Any) -> None:
     program = weft.program(choose_by)
-    for size in (0, 129, 40_000):
-        m = numbers(size, 0.7) > 0
-        x = (np.arange(size) % 100).astype(dtype)
-        assert_same_outcome(run(program, [x, m]), run(choose_by, [x, m]))
+    for size in (0, 1, 3, 4, 7, 8, 9, 15, 17, 63, 65, 129, 255, 40_000):
+        for share in (0.3, 0.7):
+            m = numbers(size, share) > 0
+            x = (np.arange(size) % 100).astype(dtype)
+            assert_same_outcome(run(program, [x, m]), run(choose_by, [x, m]))
 
 
 def choose_by(x, m):
     return x[m], (x + x)[m]
+
+
+def into_longer_ones(x, m):
+    places, values, pairs = np.full(len(x), -1), np.full(len(x) + 9, x.dtype.type(77)), np.full(len(x) + 2, 5 + 5j)
+    at = 0
+    for i in range(len(x)):
+        if m[i]:
+            places[at] = i + 3
+            values[at + 9] = x[i]
+            pairs[at] = 2j
+            at += 1
+    return places, values, pairs, at
+
+
+@pytest.mark.parametrize("dtype", [np.int16, np.float32, np.int64, np.complex128])
+def test_nothing_behind_what_is_collected_is_written(dtype: Any) -> None:
+    program = weft.program(into_longer_ones)
+    for size in (0, 1, 8, 100, 129, 300, 40_000):
+        for share in (0.02, 0.3, 0.7):
+            m = numbers(size, share) > 0
+            x = (np.arange(size) % 100).astype(dtype)
+            assert_same_outcome(run(program, [x, m]), run(into_longer_ones, [x, m]), where=f"{size}, {share}")
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.int64, np.complex128])
+def test_processors_without_wide_vectors_choose_the_same(
+    dtype: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    toolchain = find_toolchain()
+    if toolchain.kind != "gcc" or platform.machine() != "x86_64":
+        pytest.skip("only gcc on x86 has the option")
+    script = tmp_path / "narrow-cc"
+    script.write_text(f'#!/bin/sh\nexec {shlex.join(toolchain.command)} "$@" -mno-avx512f\n', encoding="utf-8")
+    script.chmod(0o700)
+    monkeypatch.setenv("WEFT_CC", str(script))
+    test_elements_of_any_type_are_moved(dtype)
+    test_nothing_behind_what_is_collected_is_written(dtype)
 
 
 def test_a_matrix_in_any_order_is_gone_through_by_rows() -> None:

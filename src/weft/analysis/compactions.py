@@ -15,9 +15,9 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from weft.analysis.memory import Memory
-from weft.ir.dtypes import PY_INT
+from weft.ir.dtypes import PY_INT, DType
 from weft.ir.exprs import Expr, Index, Op, Value, index, values_in
-from weft.ir.nodes import Branch, Continue, Loop, Node, Tasklet, View, Yield
+from weft.ir.nodes import Branch, Continue, Loop, Memlet, Node, Tasklet, View, Yield
 from weft.ir.traverse import values_defined_in
 from weft.support.records import record
 
@@ -66,18 +66,37 @@ class Compaction:
 
         return term(self.condition)
 
+    def sources(self) -> tuple[tuple[Memlet, Memlet | Index], ...] | None:
+        """What the body writes, each with the element or the number of the turn it comes from; None if it computes."""
+        read = {value: memlet for tasklet in self.before for value, memlet in tasklet.reads}
+        inside = {*read, *(let.value for tasklet in self.before for let in tasklet.lets)}
+        found: list[tuple[Memlet, Memlet | Index]] = []
+        for target, expr in (write for tasklet in self.body for write in tasklet.writes):
+            source = read.get(expr) if isinstance(expr, Value) else _turn(expr)
+            coordinates = (source,) if isinstance(source, Index) else source.index if source else ()
+            if source is None or _depends(coordinates, inside):
+                return None
+            found.append((target, source))
+        return tuple(found)
+
     def moves(self) -> tuple[Tasklet, ...] | None:
         """What the body does as tasklets of one read and one write each; None if it does anything else."""
-        read = {value: memlet for tasklet in self.before for value, memlet in tasklet.reads}
-        writes = [write for tasklet in self.body for write in tasklet.writes]
-        inside = {*read, *(let.value for tasklet in self.before for let in tasklet.lets)}
         found: list[Tasklet] = []
-        for target, expr in writes:
-            source = read.get(expr) if isinstance(expr, Value) else None
-            if not isinstance(expr, Value) or source is None or _depends(source.index, inside):
+        for target, source in self.sources() or ():
+            if isinstance(source, Index):
                 return None
-            found.append(Tasklet(reads=((expr, source),), writes=((target, expr),)))
-        return tuple(found)
+            value = next(value for tasklet in self.before for value, memlet in tasklet.reads if memlet == source)
+            found.append(Tasklet(reads=((value, source),), writes=((target, value),)))
+        return tuple(found) or None
+
+
+def _turn(expr: Expr) -> Index | None:
+    """What is written where it is a number of the loop itself, as an int64."""
+    match expr:
+        case Op(name="cast", type=type_, args=(Index() as number,)) if type_.dtype is DType.INT64:
+            return number
+        case _:
+            return None
 
 
 def _depends(position: tuple[Index, ...], values: set[Value]) -> bool:

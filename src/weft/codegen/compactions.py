@@ -1,5 +1,5 @@
 """Loops that collect what a condition chooses, in blocks: nothing is done for those it refuses, those it takes as a
-whole are copied, few are found one by one, and in the others there is no branch to predict.
+whole are copied, few are found one by one, and of the others a vector of elements is packed at a time.
 
 before:  for k in range(n): if m[k]: T[at] = A[k]; at += 1
 after:   for (first = 0; first < n; first += 128) {
@@ -8,7 +8,8 @@ after:   for (first = 0; first < n; first += 128) {
              if (found == last - first)
                  for (k = first; k < last; ++k) T[at + k - first] = A[k];
              else
-                 for (k = first, to = at + found; at < to; ++k) { T[at] = A[k]; at += keep[k - first]; }
+                 weft_pack_8(&T[at], &A[first], keep, last - first, found);
+             at += found;
          }
 
 Many turns are cut into pieces: it is counted how much each of them collects, and then threads take pieces. What is
@@ -22,15 +23,18 @@ from contextlib import contextmanager
 
 from weft.analysis.compactions import Compaction, compaction
 from weft.analysis.memory import Memory
+from weft.codegen.access import element
+from weft.codegen.copies import are_neighbours
 from weft.codegen.expressions import emit_expr, index_text
 from weft.codegen.flag_counts import emit_flag_count
 from weft.codegen.kernel import Kernel
 from weft.codegen.nests import emit_map
 from weft.codegen.outlining import PARALLEL_POINTS, emit_outlined, outline
+from weft.codegen.support_packing import PACKED_SIZES
 from weft.codegen.tasklets import emit_tasklet
 from weft.ir.dtypes import PY_INT
-from weft.ir.exprs import Value, index
-from weft.ir.nodes import Loop, Map, Region, Tasklet
+from weft.ir.exprs import Index, Value, index
+from weft.ir.nodes import Loop, Map, Memlet, Region, Tasklet
 from weft.ir.substitution import Substitution
 from weft.support.records import record
 
@@ -108,8 +112,7 @@ class _Writer:
 
     def move(self, first: str, last: str) -> None:
         """The turns themselves; `here` is the number before them, and then the one after them."""
-        kernel, turn, number, here = self.kernel, self.turn, self.number, self.here
-        keep, to = kernel.names.claim("keep"), kernel.names.claim("to")
+        kernel, here, keep = self.kernel, self.here, self.kernel.names.claim("keep")
         with self.blocks(first, last) as block:
             low, high = kernel.value(block.low), kernel.value(block.high)
             kernel.line(f"uint8_t {keep}[{_BLOCK}];")
@@ -119,12 +122,40 @@ class _Writer:
             with kernel.block(f"else if ({found} <= {_FEW} && {high} == {low} + {_BLOCK})"):
                 self.move_few(block, keep)
             with kernel.block("else"):
-                kernel.line(f"const int64_t {to} = {here} + {found};")
-                head = f"for (int64_t {turn} = {low}, {number} = {here}; {number} < {to}; ++{turn})"
-                with kernel.block(head):
-                    self.tasklets((*self.parts.before, *self.parts.body))
-                    kernel.line(f"{number} += {keep}[{turn} - {low}];")
+                self.move_some(block, keep, found)
             kernel.line(f"{here} += {found};")
+
+    def move_some(self, block: _Block, keep: str, found: str) -> None:
+        """A block of which `found` turns are taken: by vectors where elements are only moved, else one by one."""
+        kernel, turn, number, low = self.kernel, self.turn, self.number, self.kernel.value(block.low)
+        packs = self.packs()
+        if packs is None:
+            to = kernel.bind(f"{self.here} + {found}", "int64_t", "to")
+            with kernel.block(f"for (int64_t {turn} = {low}, {number} = {self.here}; {number} < {to}; ++{turn})"):
+                self.tasklets((*self.parts.before, *self.parts.body))
+                kernel.line(f"{number} += {keep}[{turn} - {low}];")
+            return
+        kernel.line(f"const int64_t {turn} = {low}, {number} = {self.here};")
+        for function, target, source in packs:
+            length = f"{kernel.value(block.high)} - {low}"
+            kernel.line(f"{kernel.support.machine(function)}({target}, {source}, {keep}, {length}, {found});")
+
+    def packs(self) -> list[tuple[str, str, str]] | None:
+        """Calls that do what the body does: functions, where they write and what they read; None if it computes."""
+        kernel, (turn, number) = self.kernel, self.own
+        calls: list[tuple[str, str, str]] = []
+        for target, source in self.parts.sources() or ():
+            size = kernel.container(target.container).dtype.itemsize
+            to = f"(char *)&{element(kernel, target)}"
+            if not are_neighbours(kernel, target, number) or size not in PACKED_SIZES:
+                return None
+            if isinstance(source, Index) and ((turn,), 1) in source.terms and len(source.terms) == 1:
+                calls.append(("pack_turns", to, index_text(kernel, source)))
+            elif isinstance(source, Memlet) and are_neighbours(kernel, source, turn):
+                calls.append((f"pack_{size}", to, f"(const char *)&{element(kernel, source)}"))
+            else:
+                return None
+        return calls or None
 
     def move_few(self, block: _Block, keep: str) -> None:
         """A whole block in which the condition seldom holds: eight turns at a time are passed over."""

@@ -12,8 +12,8 @@ from weft.analysis.memory import Memory
 from weft.codegen.access import dense_strides, element, is_strided
 from weft.codegen.kernel import Kernel
 from weft.codegen.spans import Span
-from weft.ir.exprs import Index, const_index, index
-from weft.ir.nodes import Map, Memlet, Tasklet
+from weft.ir.exprs import Index, Value, const_index, index
+from weft.ir.nodes import Map, Memlet, Region, Tasklet
 
 
 def copied_axes(kernel: Kernel, node: Map) -> int:
@@ -26,6 +26,12 @@ def copied_axes(kernel: Kernel, node: Map) -> int:
     if memory.may_overlap(source.container, target.container, kernel.apart):
         return 0
     return min(_neighbours(kernel, memlet, node) for memlet in moved)
+
+
+def are_neighbours(kernel: Kernel, memlet: Memlet, param: Value) -> bool:
+    """Whether each element follows the one of the value before in memory."""
+    reach = (const_index(0), const_index(2))
+    return _neighbours(kernel, memlet, Map(params=(param,), ranges=(reach,), body=Region(()))) > 0
 
 
 def _moved(node: Map) -> tuple[Memlet, Memlet] | None:

@@ -20,6 +20,7 @@ from weft.codegen.support_complex import COMPLEX_FUNCTIONS, PYTHON_COMPLEX_FUNCT
 from weft.codegen.support_floats import FLOAT_FUNCTIONS, PYTHON_FLOAT_FUNCTIONS
 from weft.codegen.support_integers import BOOL_FUNCTIONS, INTEGER_FUNCTIONS
 from weft.codegen.support_machine import MACHINE_FUNCTIONS
+from weft.codegen.support_packing import PACKING_FUNCTIONS
 from weft.codegen.support_products import PRODUCT_FUNCTIONS
 from weft.codegen.support_sweeps import SWEEP_FUNCTIONS
 from weft.codegen.support_teams import TEAM_FUNCTIONS
@@ -35,6 +36,7 @@ _TEMPLATES: Mapping[str, Mapping[str, str]] = {
     "f": {**FLOAT_FUNCTIONS, **PYTHON_FLOAT_FUNCTIONS, **FLOAT_TILES, **SWEEP_FUNCTIONS},
     "c": {**COMPLEX_FUNCTIONS, **PYTHON_COMPLEX_FUNCTIONS, **COMPLEX_TILES},
 }
+_MACHINE = {**MACHINE_FUNCTIONS, **PACKING_FUNCTIONS, **TEAM_FUNCTIONS}
 _CALL = re.compile(r"(@@|@|%|&)(\w+)\(")
 
 
@@ -107,7 +109,7 @@ __attribute__((cold, noinline)) static {type_} {symbol}({parameters}, int32_t *r
         """The C name of a support function that has no element type."""
         symbol = f"weft_{name}"
         if symbol not in self.functions:
-            template = MACHINE_FUNCTIONS.get(name) or TEAM_FUNCTIONS[name]
+            template = _MACHINE[name]
             for called in re.findall(r"&(\w+)\(", template):
                 self.machine(called)
             self.functions[symbol] = re.sub(r"&(\w+)\(", r"weft_\1(", template).strip("\n")
