@@ -12,6 +12,13 @@ Where functions are computed and rows may be short, the loop is also there along
 
 before:  Map [i, j] in [0:n, 0:m] { B[i, j] = exp(A[i, j]) }, with rows of A that do not follow each other
 after:   if (m < 16 && n >= 16) { for j: for i: ... } else { for i: for j: ... }
+
+Rows that go abreast (`passes/jam_rows.py`) do where the arrays are large:
+
+before:  Map [i, j] in [0:n, 0:m] abreast 2 { B[i, j] = A[i, j] + A[i + 1, j] }
+after:   row = 0;
+         if (n * m >= 1572864) for (; row + 2 <= n; row += 2) for j: { i = row; ... } { i = row + 1; ... }
+         for (i = row; i < n; ++i) for j: ...
 """
 
 from __future__ import annotations
@@ -24,6 +31,7 @@ from weft.analysis.cost import computes_functions
 from weft.codegen.access import element, is_strided, stride_name
 from weft.codegen.c_types import c_type
 from weft.codegen.copies import copied_axes, emit_copy
+from weft.codegen.expressions import index_text
 from weft.codegen.fp_flags import clear_flags, outline_again, raised_flags
 from weft.codegen.kernel import Flags, Kernel, Scope, words
 from weft.codegen.outlining import emit_environment
@@ -38,6 +46,8 @@ _STRIP = 256
 _STRIP_BYTES = 16384
 # Elements of a row that are too few for vectors of functions.
 _SHORT_ROW = 16
+# Bytes that no cache holds: rows of them go side by side.
+_LARGE_BYTES = 24 * 1024 * 1024
 
 
 def innermost_loops(kernel: Kernel, node: Map) -> int:
@@ -45,14 +55,21 @@ def innermost_loops(kernel: Kernel, node: Map) -> int:
 
     Where strips are kept, rows that are short share one; where functions are computed, loops may change places.
     """
-    return 2 if _kept(kernel) is not None or _may_turn(kernel, node) else 1
+    return 2 if _kept(kernel) is not None or _may_turn(kernel, node) or _is_jammed(kernel, node) else 1
 
 
 def emit_innermost(kernel: Kernel, node: Map, spans: Sequence[Span]) -> None:
     """The loop over the last parameter of a map of tasklets, or those over the last two."""
     flags, saved = kernel.flags, _kept(kernel)
-    if flags is not None and saved is not None:
+    if flags is not None and saved is not None and _is_jammed(kernel, node):
+        with kernel.block(f"if ({_are_large(kernel, node)})"):
+            _emit_strips(kernel, node, spans, flags, saved)
+        with kernel.block("else"):
+            _emit_strips(kernel, replace(node, abreast=1), spans, flags, saved)
+    elif flags is not None and saved is not None:
         _emit_strips(kernel, node, spans, flags, saved)
+    elif len(spans) > 1 and _is_jammed(kernel, node):
+        _emit_jammed(kernel, node, spans)
     elif len(spans) > 1:
         _emit_turned(kernel, node, spans)
     else:
@@ -63,20 +80,25 @@ def _kept(kernel: Kernel) -> Saved | None:
     return kernel.flags.saved if kernel.flags is not None and kernel.rewritten is None else None
 
 
-def _emit_versions(kernel: Kernel, node: Map, span: Span, before: Callable[[], None] | None = None) -> None:
-    """The loop for strides that are those of elements, and for any. `before` writes the first lines of its body."""
+def _emit_versions(
+    kernel: Kernel, node: Map, span: Span, before: Callable[[], None] | None = None, each: Sequence[str] = ()
+) -> None:
+    """The loop for strides that are those of elements, and for any.
+
+    `before` writes the first lines of its body; that stands there once for `each` of the lines that say what differs.
+    """
     axes = _unit_axes(kernel, node) if kernel.rewritten is None else {}
     if not axes:
-        _emit_loop(kernel, node, span, before)
+        _emit_loop(kernel, node, span, before, each)
         return
     containers = [(kernel.container(name), axis) for name, axis in axes.items()]
     tests = [f"{stride_name(kernel, x, axis)} == {x.dtype.itemsize}" for x, axis in containers]
     with kernel.block(f"if ({' && '.join(tests)})"):
         outer, kernel.unit_axes = kernel.unit_axes, frozenset(axes.items())
-        _emit_loop(kernel, node, span, before)
+        _emit_loop(kernel, node, span, before, each)
         kernel.unit_axes = outer
     with kernel.block("else"):
-        _emit_loop(kernel, node, span, before)
+        _emit_loop(kernel, node, span, before, each)
 
 
 def _unit_axes(kernel: Kernel, node: Map) -> dict[str, int]:
@@ -90,18 +112,24 @@ def _unit_axes(kernel: Kernel, node: Map) -> dict[str, int]:
     return found
 
 
-def _emit_loop(kernel: Kernel, node: Map, span: Span, before: Callable[[], None] | None) -> None:
+def _emit_loop(
+    kernel: Kernel, node: Map, span: Span, before: Callable[[], None] | None, each: Sequence[str] = ()
+) -> None:
     """Points of a map are independent by definition, so that all may be computed side by side."""
-    if before is None and copied_axes(kernel, node):
+    if before is None and not each and copied_axes(kernel, node):
         emit_copy(kernel, node, [span])
         return
     depth = kernel.writer.depth + 1
     with kernel.elsewhere() as body:
         body.depth = depth
         kernel.map_depth += 1
-        if before is not None:
-            before()
-        kernel.emit_region(kernel, node.body, Scope())
+        for line in each or ("",):
+            with kernel.block() if line else nullcontext():
+                if line:
+                    kernel.line(line)
+                if before is not None:
+                    before()
+                kernel.emit_region(kernel, node.body, Scope())
         kernel.map_depth -= 1
     start, stop = node.ranges[-1]
     if kernel.rewritten is None and node.schedule not in (Schedule.RARE, Schedule.JAMMED):
@@ -144,6 +172,38 @@ def _emit_turned(kernel: Kernel, node: Map, spans: Sequence[Span], before: Calla
         _emit_versions(kernel, node, inner, before)
 
 
+# ---- rows side by side ----------------------------------------------------------------------------------------------
+
+
+def _is_jammed(kernel: Kernel, node: Map) -> bool:
+    return node.abreast > 1 and kernel.rewritten is None and not kernel.team
+
+
+def _emit_jammed(kernel: Kernel, node: Map, spans: Sequence[Span]) -> None:
+    """Some rows at a time where arrays are larger than the caches, and what is left one by one."""
+    rows, line = spans
+    row, count = kernel.declare(kernel.names.claim("row"), "int64_t"), node.abreast
+    kernel.line(f"int64_t {row} = {rows.low};")
+    kernel.line(f"if ({_are_large(kernel, node)})")
+    with kernel.block(f"for (; {row} + {count} <= {rows.high}; {row} += {count})"):
+        _emit_versions(kernel, node, line, each=_rows_from(node, rows, row))
+    with kernel.block(Span(rows.name, row, rows.high).head):
+        _emit_versions(kernel, node, line)
+
+
+def _rows_from(node: Map, rows: Span, first: str) -> list[str]:
+    """What says which row it is, for those that run side by side."""
+    return [f"const int64_t {rows.name} = {first} + {number};" for number in range(node.abreast)]
+
+
+def _are_large(kernel: Kernel, node: Map) -> str:
+    """Whether the arrays that a map goes through do not fit in the caches; a C condition."""
+    containers = {memlet.container for memlet in memlets_of(node.body.nodes)}
+    size = sum(kernel.container(name).dtype.itemsize for name in containers)
+    points = [f"(double)({index_text(kernel, stop - start)})" for start, stop in node.ranges]
+    return f"{' * '.join(points)} >= {_LARGE_BYTES // size}.0"
+
+
 # ---- strips ---------------------------------------------------------------------------------------------------------
 
 
@@ -165,16 +225,17 @@ def _emit_strips(kernel: Kernel, node: Map, spans: Sequence[Span], flags: Flags,
     """Strips of points with the old contents of what they write, so that a strip with warnings can be checked."""
     elements = list(dict.fromkeys(saved.elements))
     room = sum(kernel.container(memlet.container).dtype.itemsize for memlet in elements)
-    length = min(_STRIP, max(16, _STRIP_BYTES // room // 16 * 16))
-    span = spans[-1]
+    length = min(_STRIP, max(16, _STRIP_BYTES // (room * node.abreast) // 16 * 16))
+    span, several = spans[-1], _is_jammed(kernel, node)
     with ExitStack() as stack:
         rows = None
         if len(spans) > 1:
             width = kernel.bind(_minus(span.high, span.low), "int64_t", "width")
             count = f"({width} > 0 && {width} < {length} ? {length} / {width} : 1)"
-            rows = _pieces(kernel, spans[0], kernel.bind(count, "int64_t", "rows"), stack)
+            count = str(node.abreast) if several else kernel.bind(count, "int64_t", "rows")
+            rows = _pieces(kernel, spans[0], count, stack)
         strip = _Strip(_pieces(kernel, span, str(length), stack), rows)
-        olds = [_declare_old(kernel, memlet, length) for memlet in elements]
+        olds = [_declare_old(kernel, memlet, length * node.abreast) for memlet in elements]
         suspect = kernel.declare(kernel.names.claim("fp"), "int32_t")
         kernel.line(f"int32_t {suspect} = 0;")
 
@@ -183,6 +244,10 @@ def _emit_strips(kernel: Kernel, node: Map, spans: Sequence[Span], flags: Flags,
                 kernel.line(f"{old}[{strip.place()}] = {element(kernel, memlet)};")
 
         kernel.flags = replace(flags, suspect=suspect)
+        if rows is not None and several:
+            with kernel.block(f"if ({rows.high} - {rows.low} == {node.abreast})"):
+                _emit_versions(kernel, node, strip.points, save, _rows_from(node, rows, rows.low))
+            kernel.line("else")
         if rows is not None and _may_turn(kernel, node):
             _emit_turned(kernel, node, (rows, strip.points), save)
         else:

@@ -26,7 +26,7 @@ PASSES = (
     "pack-lines", "split-maps", "add-products", "contractions", "read-pieces", "fuse-maps", "sweep-matrices",
     "join-collections", "dense-refs", "split-loops", "stride-1", "loops-inward", "in-place", "private-arrays",
     "private-bins", "hoist-allocations", "stack-arrays", "carried-in-place", "report-wishes", "fuse-rows",
-    "flatten-maps", "strip-loops", "jam-lines", "fuse-reductions", "schedule-maps", "team-loops",
+    "flatten-maps", "strip-loops", "jam-lines", "fuse-reductions", "schedule-maps", "jam-rows", "team-loops",
 )  # fmt: skip
 
 

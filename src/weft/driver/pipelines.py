@@ -27,6 +27,7 @@ from weft.passes.inline_producers import InlineProducers
 from weft.passes.inner_products import InnerProducts
 from weft.passes.interchange_maps import InterchangeMaps
 from weft.passes.jam_lines import JamLines
+from weft.passes.jam_rows import JamRows
 from weft.passes.join_collections import JoinCollections
 from weft.passes.loop_reductions import LoopReductions
 from weft.passes.loop_to_map import LoopToMap
@@ -110,6 +111,7 @@ def _cpu_passes() -> tuple[Pass, ...]:
         JamLines(),  # of the loops that are left in maps
         FuseReductions(),  # nothing may come between them any more
         ScheduleMaps(),
+        JamRows(),  # of those that threads share
         TeamLoops(),  # of what threads share by then
     )
 

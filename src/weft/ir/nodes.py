@@ -343,7 +343,8 @@ class Map:
     """Run the body for every point of a box, in any order: iterations are independent by definition.
 
     `ranges` are (start, stop) per parameter, with start <= stop guaranteed by guards. In the loop of a team, `owner` is
-    the row a point belongs to: the first parameter and something more, or the same row for all points.
+    the row a point belongs to: the first parameter and something more, or the same row for all points. Where the arrays
+    are larger than the caches, `abreast` rows, values of the parameter before the last, run side by side.
     """
 
     params: tuple[Value, ...]
@@ -351,6 +352,7 @@ class Map:
     body: Region
     schedule: Schedule = Schedule.SEQUENTIAL
     owner: Index | None = None
+    abreast: int = 1
     warn: int = -1
     id: int = field(default=0, compare=False)
     span: Span | None = field(default=None, compare=False, repr=False)

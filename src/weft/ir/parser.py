@@ -7,6 +7,7 @@ out:  a `Program` with fresh node ids and no spans; `IRSyntaxError` with line an
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from weft.ir.expr_parser import Source, parse_bundle, parse_expr, parse_index, parse_item, parse_memlet, parse_view
@@ -281,13 +282,14 @@ def _map(source: Source) -> Map:
     ranges = source.sequence(_range, "[", "]")
     schedule = _schedule(source, "{")
     owner = parse_index(source) if source.accept("owner") else None
+    abreast = source.integer() if source.accept("abreast") else 1
     warn = _warn(source)
-    body = _block(source)
-    return Map(params=params, ranges=ranges, body=body, schedule=schedule, owner=owner, warn=warn, id=number)
+    made = Map(params=params, ranges=ranges, body=_block(source), schedule=schedule, owner=owner, id=number)
+    return replace(made, abreast=abreast, warn=warn)
 
 
 def _schedule(source: Source, end: str) -> Schedule:
-    if source.peek("warn") or source.peek("owner") or source.token.text == end:
+    if any(map(source.peek, ("warn", "owner", "abreast"))) or source.token.text == end:
         return Schedule.SEQUENTIAL
     return source.member(Schedule, f"a schedule, `warn` or {'`{`' if end == '{' else 'end of line'}")
 

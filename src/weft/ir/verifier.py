@@ -348,6 +348,8 @@ def _check_map(node: Map, scope: Scope, place: _Place) -> None:
         if node.owner is not None:
             scope.use_all((node.owner,))
             scope.require(place.team, "a map has an owner outside of a team")
+        scope.require(node.abreast == 1 or len(node.params) > 1, "a map without rows has some abreast")
+        scope.require(node.abreast > 0, "a map has no row abreast")
         parallel = place.parallel or node.schedule is Schedule.PARALLEL
         _check_region(node.body, scope, _Place("map", in_map=True, parallel=parallel))
 

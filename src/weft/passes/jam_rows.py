@@ -1,0 +1,102 @@
+"""Rows of a map that read the same elements run side by side, where the arrays are larger than the caches.
+
+before:  map (i, j) in [1:n, 1:m] parallel { write B[i, j] = A[i - 1, j] + A[i, j] + A[i + 1, j] }
+after:   map (i, j) in [1:n, 1:m] parallel abreast 6 { ... }
+
+which is, if A and B are large:
+
+    for (i = 1; i + 6 <= n; i += 6)
+        for (j = 1; j < m; ++j) { B[i, j] = ...; B[i + 1, j] = ...; ...; B[i + 5, j] = ... }
+
+Points of a map are independent by definition, so this needs no proof. Six rows read eight instead of three each, what
+they compute of the same elements is computed once, and more streams keep memory busy. In the caches one row after the
+other is faster. As many rows go abreast as have room in the registers with all that they read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import ClassVar, Final
+
+from weft.analysis.cost import computes_functions
+from weft.ir.exprs import Index, Value, index
+from weft.ir.nodes import Layout, Map, Memlet, Node, Program, Schedule, Tasklet
+from weft.ir.traverse import memlets_of
+from weft.passes.base import Bench, Session, rewrite_nodes
+from weft.passes.tasklets import is_plain
+from weft.support.records import record
+
+_MOST: Final = 6  # rows: more are more streams than the processor looks ahead in
+_ROOM: Final = 28  # vectors that fit in the registers, beside what is computed
+_LARGEST: Final = 128  # operations: the C compiler has to keep them apart
+_SAVED: Final = 0.8  # of what each row reads, at most, is still read
+
+
+@record
+class JamRows:
+    """Mark maps whose rows should run side by side."""
+
+    name: ClassVar[str] = "jam-rows"
+
+    def run(self, program: Program, session: Session) -> Program:
+        """The program with these maps marked."""
+        bench = Bench(self.name, program, session)
+        body = rewrite_nodes(program.body, lambda node: _marked(node, bench))
+        return program if body is program.body else replace(program, body=body)
+
+
+def _marked(node: Node, bench: Bench) -> tuple[Node, ...] | None:
+    if not isinstance(node, Map) or node.schedule is not Schedule.PARALLEL:
+        return None
+    count = _abreast(node, bench)
+    if count == 1:
+        return None
+    bench.note(f"{count} rows run side by side where the arrays do not fit in the caches", node, done=True)
+    return (replace(node, abreast=count),)
+
+
+def _abreast(node: Map, bench: Bench) -> int:
+    """How many rows of a map should run side by side."""
+    body = node.body.nodes
+    if len(node.params) < 2 or not is_plain(node) or computes_functions(body):
+        return 1
+    row = node.params[-2]
+    if row in _values(node.ranges[-1]) or not all(_is_along(m, node.params[-1], bench) for m in memlets_of(body)):
+        return 1
+    tasklets = [inner for inner in body if isinstance(inner, Tasklet)]
+    reads = {memlet for tasklet in tasklets for _, memlet in tasklet.reads if _is_moved(memlet, row)}
+    writes = {memlet for tasklet in tasklets for memlet, _ in tasklet.writes}
+    work = sum(len(tasklet.lets) for tasklet in tasklets)
+    for count in range(_MOST, 1, -1):
+        read = len(_of_rows(reads, row, count))
+        if read + count * len(writes) <= _ROOM and count * work <= _LARGEST:
+            return count if 0 < read <= _SAVED * count * len(reads) else 1
+    return 1
+
+
+def _values(bounds: tuple[Index, Index]) -> frozenset[Value]:
+    return bounds[0].values | bounds[1].values
+
+
+def _is_along(memlet: Memlet, line: Value, bench: Bench) -> bool:
+    """Whether the last parameter goes from one element to its neighbour, or does not move it."""
+    moved = [axis for axis, coordinate in enumerate(memlet.index) if line in coordinate.values]
+    if memlet.conflict or len(moved) > 1:
+        return False
+    near = 0 if bench.containers[memlet.container].layout is Layout.F else len(memlet.index) - 1
+    return not moved or (moved[0] == near and ((line,), 1) in memlet.index[near].terms)
+
+
+def _is_moved(memlet: Memlet, row: Value) -> bool:
+    """What is the same for all rows stays near anyway."""
+    return any(row in coordinate.values for coordinate in memlet.index)
+
+
+def _of_rows(memlets: Iterable[Memlet], row: Value, count: int) -> set[Memlet]:
+    """The elements at so many rows."""
+    found: set[Memlet] = set()
+    for step in range(count):
+        moved = {row: index(row) + step}
+        found |= {replace(m, index=tuple(at.substitute(moved) for at in m.index)) for m in memlets}
+    return found
