@@ -54,7 +54,15 @@ _MOVING = frozenset((
     "strip-loops", "jam-lines", "loops-inward", "private-bins", "private-arrays", "split-loops", "recurrences-outward",
     "sums-forward", "distribute-loops", "team-loops",
 ))  # fmt: skip
-_SAYING = _MOVING | {"fuse-rows", "jam-rows", "fuse-reductions", "common-results", "add-products", "sweep-matrices"}
+_SAYING = _MOVING | {
+    "fuse-rows",
+    "jam-rows",
+    "mirror-pairs",
+    "fuse-reductions",
+    "common-results",
+    "add-products",
+    "sweep-matrices",
+}
 _INNER_NUMBER = re.compile(r"(?<=\w)\.\d+")
 
 

@@ -32,6 +32,7 @@ from weft.passes.join_collections import JoinCollections
 from weft.passes.loop_reductions import LoopReductions
 from weft.passes.loop_to_map import LoopToMap
 from weft.passes.loops_inward import LoopsInward
+from weft.passes.mirror_pairs import MirrorPairs
 from weft.passes.name_arrays import NameArrays
 from weft.passes.pack_lines import PackLines
 from weft.passes.private_arrays import PrivateArrays
@@ -97,6 +98,7 @@ def _cpu_passes() -> tuple[Pass, ...]:
         LoopsInward(),  # the innermost parameter of each map is known now
         LoopReductions(),  # of what is now a loop at a point
         FuseReductions(marked=False),  # before their results share memory
+        MirrorPairs(),  # before their temporaries become others
         InPlace(),  # before memory is shared, which makes two of one life
         PrivateArrays(),  # before allocations leave loops, whose turns depend on each other then
         PrivateBins(),  # of the loops that are left
