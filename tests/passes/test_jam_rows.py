@@ -139,6 +139,7 @@ FUNCTIONS = [five, in_place, two_results, with_a_condition, limited, of_volumes,
 @pytest.fixture
 def everything_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(innermost, "_LARGE_BYTES", 0)
+    monkeypatch.setattr(innermost, "_LONG_BYTES", 0)
 
 
 def shapes() -> Iterator[tuple[int, int]]:

@@ -17,7 +17,7 @@ Rows that go abreast (`passes/jam_rows.py`) do where the arrays are large:
 
 before:  Map [i, j] in [0:n, 0:m] abreast 2 { B[i, j] = A[i, j] + A[i + 1, j] }
 after:   row = 0;
-         if (n * m >= 1572864) for (; row + 2 <= n; row += 2) for j: { i = row; ... } { i = row + 1; ... }
+         if (m >= 768 && n * m >= 1572864) for (; row + 2 <= n; row += 2) for j: { i = row; ... } { i = row + 1; ... }
          for (i = row; i < n; ++i) for j: ...
 """
 
@@ -46,8 +46,9 @@ _STRIP = 256
 _STRIP_BYTES = 16384
 # Elements of a row that are too few for vectors of functions.
 _SHORT_ROW = 16
-# Bytes that no cache holds: rows of them go side by side.
+# Bytes that no cache holds, and bytes of a row of which three do not stay in the nearest: such rows go side by side.
 _LARGE_BYTES = 24 * 1024 * 1024
+_LONG_BYTES = 6 * 1024
 
 
 def innermost_loops(kernel: Kernel, node: Map) -> int:
@@ -197,11 +198,12 @@ def _rows_from(node: Map, rows: Span, first: str) -> list[str]:
 
 
 def _are_large(kernel: Kernel, node: Map) -> str:
-    """Whether the arrays that a map goes through do not fit in the caches; a C condition."""
+    """Whether the arrays that a map goes through do not fit in the caches, nor their rows in the nearest."""
     containers = {memlet.container for memlet in memlets_of(node.body.nodes)}
     size = sum(kernel.container(name).dtype.itemsize for name in containers)
     points = [f"(double)({index_text(kernel, stop - start)})" for start, stop in node.ranges]
-    return f"{' * '.join(points)} >= {_LARGE_BYTES // size}.0"
+    long = f"{points[-1]} >= {_LONG_BYTES // max(kernel.container(name).dtype.itemsize for name in containers)}.0"
+    return f"{long} && {' * '.join(points)} >= {_LARGE_BYTES // size}.0"
 
 
 # ---- strips ---------------------------------------------------------------------------------------------------------

@@ -102,6 +102,14 @@ static inline int64_t weft_grain_of_rows(int64_t rows, int64_t width, double poi
     return rows >= 64 ? &grain(rows, points) * width : &grain(rows * width, points);
 }
 """,
+    # The same for rows of which so many go abreast.
+    "grain_abreast": """
+static inline int64_t weft_grain_abreast(int64_t rows, int64_t width, double points, int64_t abreast)
+{
+    const int64_t grain = &grain(rows, points);
+    return rows >= 64 ? (grain + abreast - 1) / abreast * abreast * width : &grain(rows * width, points);
+}
+""",
     # Leaves of a tree per piece: a power of two times a leaf, so that no more than 64 pieces are needed.
     "piece": """
 static inline int64_t weft_piece(int64_t count, int64_t leaf, int64_t least)

@@ -1,4 +1,4 @@
-"""Rows of a map that read the same elements run side by side, where the arrays are larger than the caches.
+"""Long rows of a map that read the same elements run side by side, where the arrays are larger than the caches.
 
 before:  map (i, j) in [1:n, 1:m] parallel { write B[i, j] = A[i - 1, j] + A[i, j] + A[i + 1, j] }
 after:   map (i, j) in [1:n, 1:m] parallel abreast 6 { ... }
@@ -10,7 +10,8 @@ which is, if A and B are large:
 
 Points of a map are independent by definition, so this needs no proof. Six rows read eight instead of three each, what
 they compute of the same elements is computed once, and more streams keep memory busy. In the caches one row after the
-other is faster. As many rows go abreast as have room in the registers with all that they read.
+other is faster, and so are short rows, which stay in the nearest cache as long as they are needed. As many rows go
+abreast as have room in the registers with all that they read.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ def _marked(node: Node, bench: Bench) -> tuple[Node, ...] | None:
 def _abreast(node: Map, bench: Bench) -> int:
     """How many rows of a map should run side by side."""
     body = node.body.nodes
-    if len(node.params) < 2 or not is_plain(node) or computes_functions(body):
+    if len(node.params) != 2 or not is_plain(node) or computes_functions(body):
         return 1
     row = node.params[-2]
     if row in _values(node.ranges[-1]) or not all(_is_along(m, node.params[-1], bench) for m in memlets_of(body)):
