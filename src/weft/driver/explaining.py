@@ -19,6 +19,7 @@ import ast
 import re
 from collections.abc import Sequence
 
+from weft.analysis.compactions import collects
 from weft.analysis.traffic import Traffic, traffic_of
 from weft.driver.engine import Engine
 from weft.driver.inspection import generated
@@ -222,6 +223,8 @@ def _words(node: Node, program: Program, amount: Traffic | None) -> str:
             return "a matrix product, by NumPy's BLAS"
         case NumpyCall(function=function):
             return f"calls {function}"
+        case Loop() if collects(node):
+            return "a loop that collects, in blocks and on threads"
         case Loop() | While():
             return "a loop in order"
         case _:

@@ -31,7 +31,7 @@ from weft.support.records import record
 _MOST: Final = 6  # rows: more are more streams than the processor looks ahead in
 _ROOM: Final = 28  # vectors that fit in the registers, beside what is computed
 _LARGEST: Final = 128  # operations: the C compiler has to keep them apart
-_SAVED: Final = 0.8  # of what each row reads, at most, is still read
+_LEFT: Final = 0.75  # of the lines that rows go along one by one, at most
 
 
 @record
@@ -62,22 +62,26 @@ def _abreast(node: Map, bench: Bench) -> int:
     body = node.body.nodes
     if len(node.params) != 2 or not is_plain(node) or computes_functions(body):
         return 1
-    row = node.params[-2]
-    if row in _values(node.ranges[-1]) or not all(_is_along(m, node.params[-1], bench) for m in memlets_of(body)):
+    row, line = node.params
+    touched = memlets_of(body)
+    if row in _values(node.ranges[-1]) or not all(_is_along(memlet, line, bench) for memlet in touched):
         return 1
-    tasklets = [inner for inner in body if isinstance(inner, Tasklet)]
-    reads = {memlet for tasklet in tasklets for _, memlet in tasklet.reads if _is_moved(memlet, row)}
-    writes = {memlet for tasklet in tasklets for memlet, _ in tasklet.writes}
-    work = sum(len(tasklet.lets) for tasklet in tasklets)
+    moving = {memlet for memlet in touched if {row, line} <= _used(memlet)}  # the others stay near anyway
+    work = sum(len(inner.lets) for inner in body if isinstance(inner, Tasklet))
     for count in range(_MOST, 1, -1):
-        read = len(_of_rows(reads, row, count))
-        if read + count * len(writes) <= _ROOM and count * work <= _LARGEST:
-            return count if 0 < read <= _SAVED * count * len(reads) else 1
+        together = _of_rows(moving, row, count)
+        if len(together) <= _ROOM and count * work <= _LARGEST:
+            lines = len(_lines(together, line)), count * len(_lines(moving, line))
+            return count if lines[0] <= _LEFT * lines[1] and moving else 1
     return 1
 
 
 def _values(bounds: tuple[Index, Index]) -> frozenset[Value]:
     return bounds[0].values | bounds[1].values
+
+
+def _used(memlet: Memlet) -> frozenset[Value]:
+    return frozenset[Value]().union(*(coordinate.values for coordinate in memlet.index))
 
 
 def _is_along(memlet: Memlet, line: Value, bench: Bench) -> bool:
@@ -89,9 +93,13 @@ def _is_along(memlet: Memlet, line: Value, bench: Bench) -> bool:
     return not moved or (moved[0] == near and ((line,), 1) in memlet.index[near].terms)
 
 
-def _is_moved(memlet: Memlet, row: Value) -> bool:
-    """What is the same for all rows stays near anyway."""
-    return any(row in coordinate.values for coordinate in memlet.index)
+def _lines(memlets: Iterable[Memlet], line: Value) -> set[tuple[object, ...]]:
+    """The lines of memory along which elements lie: neighbours that are a constant apart are on the same."""
+
+    def place(coordinate: Index) -> object:
+        return tuple(term for term in coordinate.terms if term[0]) if line in coordinate.values else coordinate
+
+    return {(memlet.container, *map(place, memlet.index)) for memlet in memlets}
 
 
 def _of_rows(memlets: Iterable[Memlet], row: Value, count: int) -> set[Memlet]:

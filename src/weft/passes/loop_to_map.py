@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from weft.analysis.compactions import collects
 from weft.analysis.facts import Facts
 from weft.ir.exprs import Index, Value
 from weft.ir.nodes import Loop, Map, Node, Program, Region
@@ -48,6 +49,8 @@ class LoopToMap:
 def _as_map(loop: Loop, facts: Facts, bench: Bench, named: frozenset[int]) -> list[Node] | None:
     reason = why_serial(loop, facts, bench.legality, named)
     body = straight(loop, named)
+    if reason is not None and collects(loop) and not loop.wish:
+        return None  # it has a way of its own to run on threads
     if reason is not None or body is None:
         bench.note(f"the loop over {loop.var.name} stays a loop: {reason}", loop, done=False)
         return None

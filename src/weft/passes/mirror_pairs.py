@@ -26,6 +26,7 @@ from weft.ir.exprs import Expr, Index, Value, const_index, index
 from weft.ir.nodes import Alloc, Let, Map, Memlet, Node, Program, Region, Storage, Tasklet
 from weft.ir.substitution import with_fresh_values
 from weft.passes.base import Bench, Session, rewrite_regions
+from weft.passes.inline_producers import InlineProducers
 from weft.passes.loop_bodies import nest_with_outermost, quotient
 from weft.passes.tasklets import explicit, tidy
 from weft.support.records import record
@@ -133,6 +134,8 @@ def _in_pairs(update: _Update, facts: Facts, bench: Bench) -> list[Node] | None:
         if bench.legality.carried(nest_with_outermost(made, number), facts.after(count), first=True):
             bench.note(f"{name} is not updated in pairs: what is read may be written by another pair", node, done=False)
             return None
+    records = bench.session.records  # that the temporary stays does not hold any more
+    records[:] = [r for r in records if r.done or r.step != InlineProducers.name or r.span != node.span]
     bench.note(f"{name} is updated in place, each element with its mirror image", node, done=True)
     return [count, made]
 

@@ -281,7 +281,7 @@ class _Walk:
             return self.chosen(expr, facts)
         if expr.name not in ("minimum", "maximum"):
             return expr
-        left, right = (as_index(arg) for arg in expr.args)
+        left, right = (as_index(self.unclipped(arg, facts)) for arg in expr.args)
         if left is None or right is None:
             return expr
         small, large = (left, right) if expr.name == "minimum" else (right, left)
