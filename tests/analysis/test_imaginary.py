@@ -32,6 +32,10 @@ def matrix(t):
     return np.exp(-2j * np.pi * t[:, None] * t / len(t))
 
 
+def number_first(t):
+    return np.exp(-2j * np.pi / len(t) * t)
+
+
 def stored(t):
     z = 1j * t
     return np.exp(z), z
@@ -41,7 +45,9 @@ def summed(t):
     return np.sum(np.exp(1j * t))
 
 
-IMAGINARY = (turned, the_other_way_round, product_and_quotient, negative_sum, matrix, stored, summed)
+IMAGINARY = (
+    turned, the_other_way_round, product_and_quotient, negative_sum, matrix, number_first, stored, summed,
+)  # fmt: skip
 
 
 def shifted(t):
@@ -50,6 +56,10 @@ def shifted(t):
 
 def squared(t):
     return np.exp((1j * t) * (2j * t))
+
+
+def real_number_first(t):
+    return np.exp(complex(len(t), 0) / 1e5 * t)
 
 
 def damped(t):
@@ -76,7 +86,7 @@ def changed_by_numpy(t):
 
 
 NOT_IMAGINARY = (
-    shifted, squared, damped, changed_in_part, changed_by_another_name, changed_by_numpy,
+    shifted, squared, damped, real_number_first, changed_in_part, changed_by_another_name, changed_by_numpy,
 )  # fmt: skip
 
 ANGLES = np.array([0.0, -0.0, 1.0, -2.5, 3e5, 1e-310, 7.0, -0.1])
@@ -118,7 +128,7 @@ def test_strict_programs_ask_numpy() -> None:
 def test_angles_that_are_none(value: float) -> None:
     t = ANGLES.copy()
     t[3] = value
-    for function in (turned, the_other_way_round, product_and_quotient):
+    for function in (turned, the_other_way_round, product_and_quotient, number_first):
         outcomes: list[tuple[Any, set[str]]] = []
         for run in (weft.program(function, fallback="error"), function):
             with warnings.catch_warnings(record=True) as caught:

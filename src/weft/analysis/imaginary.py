@@ -33,6 +33,8 @@ def is_imaginary(expr: Expr, lets: Mapping[Value, Expr]) -> bool:
             return is_imaginary(left, lets) and is_imaginary(right, lets)
         case Op(name="negative" | "positive", args=(operand,)):
             return is_imaginary(operand, lets)
+        case Op(name="cast", args=(operand,)):  # Python's number or NumPy's, or one of another precision
+            return is_imaginary(operand, lets)
         case _:
             return False
 
@@ -43,7 +45,7 @@ def is_real(expr: Expr, lets: Mapping[Value, Expr]) -> bool:
         case Const(value=complex() as value):
             return value.imag == 0
         case Op(name="cast", args=(operand,)):
-            return operand.type.dtype.kind != "c"
+            return operand.type.dtype.kind != "c" or is_real(operand, lets)
         case _:
             return False
 
