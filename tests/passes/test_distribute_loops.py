@@ -65,6 +65,12 @@ def downwards(A, x, y, u, v):
         v[i] = x[i] + 1.0
 
 
+def a_sum_beside_rows(A, x, y, u, v):
+    for i in range(A.shape[0]):
+        x[i] = np.sum(A[i] * y)
+        u += v[i] * A[i]
+
+
 CUT = [
     (two_products, 4), (with_a_name, 4), (a_recurrence_of_what_is_computed, 2), (the_recurrence_first, 2),
     (three_parts, 3), (what_was_there_before, 2), (downwards, 2),
@@ -89,6 +95,13 @@ def both_in_order(A, x, y, u, v):
         v[i] -= v[i - 1]
 
 
+def a_sum_for_rows(A, x, y, u, v):
+    for i in range(A.shape[0]):
+        total = np.sum(A[i] * y)
+        u += total * A[i]
+        x[i] = total
+
+
 def independent_as_it_is(A, x, y, u, v):
     for i in range(len(x)):
         x[i] = 2.0 * v[i]
@@ -102,6 +115,7 @@ def read_where_it_is_written(A, x, y, u, v):
         v[i] = t + 1.0
 
 
+SUMS = [(a_sum_beside_rows, 2), (a_sum_for_rows, 1)]  # which get memory on the stack by passes before
 KEPT = [
     needed_in_the_next_turn, changed_for_the_next_turn, both_in_order, independent_as_it_is, read_where_it_is_written,
 ]  # fmt: skip
@@ -146,7 +160,7 @@ def test_before_and_after(golden: Golden) -> None:
 
 
 @PLAINLY
-@pytest.mark.parametrize("function", [*(function for function, _ in CUT), *KEPT])
+@pytest.mark.parametrize("function", [*(function for function, _ in (*CUT, *SUMS)), *KEPT])
 def test_compiled(function: Callable[..., Any]) -> None:
     program = weft.program(function)
     for m, n in ((1, 1), (2, 5), (40, 33)):
@@ -155,6 +169,14 @@ def test_compiled(function: Callable[..., Any]) -> None:
         function(*theirs)
         for one, other in zip(ours, theirs, strict=True):
             np.testing.assert_allclose(one, other, rtol=1e-12)
+
+
+@PLAINLY
+@pytest.mark.parametrize(("function", "count"), SUMS)
+def test_the_total_of_a_sum_is_no_obstacle(function: Callable[..., Any], count: int) -> None:
+    program = weft.program(function)
+    program(*arguments(6, 5))
+    assert program.inspect_graph("distribute-loops").count("  for %") == count
 
 
 @PLAINLY

@@ -48,6 +48,7 @@ from weft.passes.stack_arrays import StackArrays
 from weft.passes.strip_loops import StripLoops
 from weft.passes.structure_continues import StructureContinues
 from weft.passes.sums_forward import SumsForward
+from weft.passes.sums_of_rows import SumsOfRows
 from weft.passes.sums_outward import SumsOutward
 from weft.passes.sweep_matrices import SweepMatrices
 from weft.passes.team_loops import TeamLoops
@@ -86,6 +87,7 @@ def _cpu_passes() -> tuple[Pass, ...]:
         SplitMaps(),  # without its sum a map may be simple enough
         CollapseMaps(),
         AddProducts(),  # loops as they are left
+        SumsOfRows(),  # of the loops that are left
         Contractions(),  # sums outside of maps, as the passes before leave them
         ReadPieces(),  # when readers are as large as they get
         CollapseMaps(),  # of parts that are one point wide

@@ -20,9 +20,9 @@ from typing import ClassVar
 from weft.analysis.facts import Facts
 from weft.analysis.uses import written_by
 from weft.ir.exprs import Value
-from weft.ir.nodes import Continue, Loop, Map, Node, Program, Reduce, Region, Tasklet
+from weft.ir.nodes import Alloc, Continue, Loop, Map, Node, Program, Reduce, Region, Storage, Tasklet
 from weft.ir.substitution import with_fresh_values
-from weft.ir.traverse import all_nodes, touched_containers, values_defined_in, values_used_in
+from weft.ir.traverse import all_nodes, allocated_by, touched_containers, values_defined_in, values_used_in
 from weft.passes.base import Bench, Session
 from weft.passes.loop_bodies import later_turn, rewrite_loops, straight
 from weft.passes.wording import why_serial
@@ -50,7 +50,7 @@ def _has_several(loop: Loop) -> bool:
 
 def _distribute(loop: Loop, facts: Facts, bench: Bench, named: frozenset[int]) -> list[Node] | None:
     body = straight(loop, named) if _has_several(loop) else None
-    if body is None or not all(_is_simple(node) for node in body):
+    if body is None or not all(_is_simple(node, bench) for node in body):
         return None
     if why_serial(loop, facts, bench.legality, named) is None:
         return None
@@ -63,10 +63,12 @@ def _distribute(loop: Loop, facts: Facts, bench: Bench, named: frozenset[int]) -
     return [first, *(x for other in others for x in with_fresh_values((other,), bench.number, {}))]
 
 
-def _is_simple(node: Node) -> bool:
+def _is_simple(node: Node, bench: Bench) -> bool:
     match node:
         case Tasklet() | Map() | Reduce():
             return True
+        case Alloc(container=name):  # the total of a sum
+            return bench.containers[name].storage is Storage.STACK
         case Loop(carries=carries):
             return not carries
         case _:
@@ -76,6 +78,14 @@ def _is_simple(node: Node) -> bool:
 def _written(node: Node) -> frozenset[str]:
     """The containers that a node, or one inside of it, writes."""
     return frozenset(name for inner in all_nodes(Region((node,))) for name in written_by(inner))
+
+
+def _share_memory(above: Sequence[Node], below: Sequence[Node]) -> bool:
+    """Whether what a turn allocates for itself above a cut is used below it."""
+    own = {name for node in above for name in allocated_by(node)}
+    return bool(own) and any(
+        name in own for node in all_nodes(Region(tuple(below))) for name in touched_containers(node)
+    )
 
 
 @record
@@ -100,7 +110,7 @@ class _Parts:
             if not _written(body[place - 1]) or not any(map(_written, below)):
                 continue
             needed = self.needed(above, below, written)
-            if needed is None or self.meet(above, (*needed, *below)):
+            if needed is None or _share_memory(above, below) or self.meet(above, (*needed, *below)):
                 continue
             parts.append((*(self.needed(body[:begin], body[begin:place], written) or ()), *body[begin:place]))
             begin = place

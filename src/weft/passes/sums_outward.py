@@ -57,7 +57,7 @@ class SumsOutward:
         maps = (node for node in all_nodes(program.body) if isinstance(node, Map))
         if not any(isinstance(inner, Reduce) for node in maps for inner in node.body.nodes):
             return program
-        return MapWalk(Bench(self.name, program, session), _outward).program()
+        return MapWalk(Bench(self.name, program, session), outward).program()
 
 
 @record
@@ -81,7 +81,8 @@ class _Row:
     own: tuple[Alloc, ...] = ()
 
 
-def _outward(node: Node, walk: MapWalk, site: OpenSite | None) -> list[Node] | None:
+def outward(node: Node, walk: MapWalk, site: OpenSite | None) -> list[Node] | None:
+    """The sums of a map, and the map without them; None where they stay."""
     if not isinstance(node, Map):
         return None
     bench = walk.bench
