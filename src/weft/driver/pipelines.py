@@ -40,6 +40,7 @@ from weft.passes.private_bins import PrivateBins
 from weft.passes.read_pieces import ReadPieces
 from weft.passes.recurrences_outward import RecurrencesOutward
 from weft.passes.report_wishes import ReportWishes
+from weft.passes.rows_in_order import RowsInOrder
 from weft.passes.schedule_maps import ScheduleMaps
 from weft.passes.simplify import Simplify
 from weft.passes.split_loops import SplitLoops
@@ -82,6 +83,7 @@ def _cpu_passes() -> tuple[Pass, ...]:
         SumsForward(),  # of the recurrences that are left
         LoopToMap(),
         CollapseMaps(),
+        RowsInOrder(),  # of the maps that are still in maps
         SumsOutward(),
         PackLines(),  # of the sums that are still in maps
         SplitMaps(),  # without its sum a map may be simple enough

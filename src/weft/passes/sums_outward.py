@@ -116,6 +116,12 @@ def outward(node: Node, walk: MapWalk, site: OpenSite | None) -> list[Node] | No
     return [*nodes, replace(node, body=Region(rest))] if rest else nodes
 
 
+def has_row_of_sums(node: Map, bench: Bench) -> bool:
+    """Whether the sums of a map could be made together, and follow memory then."""
+    found = _sum_in(node, bench)
+    return found is not None and _pays(node, found.terms, bench)
+
+
 def _kept(node: Map, found: _Sum, walk: MapWalk, site: OpenSite | None) -> _Row | None:
     """The sums in an array of their own, if there is a place to allocate it."""
     name = found.node.output.container
