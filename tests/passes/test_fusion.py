@@ -206,3 +206,20 @@ def test_a_guard_on_what_is_computed_stays_and_keeps_its_site_where_something_wa
     assert after(GatherGuards(), before) is before
     silent = program("\n".join([sized, made.replace(" warn 0", ""), guard, END]))
     assert "else site 1" not in body_text(after(GatherGuards(), silent))
+
+
+def test_a_guard_takes_the_earliest_site_after_which_nothing_warned() -> None:
+    text = """
+  guard greater(%n.1, 0): b1 else site 0 ""
+  %x.50: f8 = A[0]
+  %y.51: f8 = add(%x.50, 1.0:f8) warn 0
+  site 1 f0@(1) {y: %y.51}
+  %z.52: f8 = negative(%y.51)
+  site 2 f0@(2) {y: %y.51, z: %z.52}
+  %w.53: f8 = add(%z.52, 1.0:f8) warn 0
+  guard less(%w.53, 9.0:f8): b1 else site 2 ""
+"""
+    made = body_text(after(GatherGuards(), program(text + END)))
+    assert 'guard less(%w.53, 9.0:f8) else site 1 ""' in made
+    seen = text.replace("  site 2", "  write A[0] = 2.0:f8\n  site 2")
+    assert 'else site 2 ""' in body_text(after(GatherGuards(), program(seen + END)))

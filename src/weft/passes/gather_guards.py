@@ -6,7 +6,7 @@ after:   site 2 {a}; guard n == m else site 2; t = a + 1; site 3 {a, t}; b = t *
 Between the site and the place of the guard nothing is written that Python can see, neither in arguments nor in what the
 site shows, so starting again from the earlier site gives the same; the statements in between run again, in Python. What
 they compute no longer leaves with a failing guard, so it need not be stored. A guard that needs values computed in
-between stays where it is, and takes the earlier site only if nothing in between can warn: it would warn twice.
+between stays where it is, and takes the earliest site after which nothing can warn before its own: it would warn twice.
 """
 
 from __future__ import annotations
@@ -79,42 +79,53 @@ class _Open:
     end: int  # where its guards end
     defined: set[Value] = field(default_factory=set[Value])
     may_warn: bool = False
+    warned: bool = False  # whether something could, before the last site
 
 
 def _gather(region: Region, bench: Bench, writes: Writes) -> Region:
     nodes: list[Node] = []
-    current: _Open | None = None
+    opened: list[_Open] = []  # the earliest first
     for node in region.nodes:
         match node:
             case Site():
                 nodes.append(node)
-                if current is None:
-                    current = _Open(open_site(node), len(nodes))
-            case Guard() if current is not None:
-                _place_guard(nodes, node, current, bench)
-            case Alloc() if current is not None:
-                number = current.site.number
+                for one in opened:
+                    one.warned = one.may_warn
+                opened.append(_Open(open_site(node), len(nodes)))
+            case Guard() if opened:
+                _place_guard(nodes, node, opened, bench)
+            case Alloc() if opened:
+                number = opened[0].site.number
                 nodes.append(node if node.site == number else replace(node, site=number))
             case _:
                 nodes.append(node)
-                if current is not None and not _note(node, current, bench, writes):
-                    current = None
+                opened = _still_open(node, opened, bench, writes)
     return region if tuple(nodes) == region.nodes else Region(tuple(nodes))
 
 
-def _place_guard(nodes: list[Node], guard: Guard, current: _Open, bench: Bench) -> None:
+def _still_open(node: Node, opened: list[_Open], bench: Bench, writes: Writes) -> list[_Open]:
+    """The sites that are open after a node; none if the first one is not, for guards that move stand behind it."""
+    kept = [one for one in opened if _note(node, one, bench, writes)]
+    return kept if kept[:1] == opened[:1] else []
+
+
+def _place_guard(nodes: list[Node], guard: Guard, opened: list[_Open], bench: Bench) -> None:
+    current = opened[0]
     number = current.site.number
     if guard.reason.startswith(NOT_COMPILED):
         nodes.append(guard)  # Python takes over only where it must
     elif values_in(guard.condition).isdisjoint(current.defined):
         nodes.insert(current.end, replace(guard, site=number))
-        current.end += 1
+        for one in opened:
+            one.end += 1
         if guard.site != number:
             bench.note(f"checked early: {guard.reason}", done=True)
     elif not current.may_warn and guard.site != number:
         nodes.append(replace(guard, site=number))
     else:
-        nodes.append(guard)
+        own = opened[-1].site.number == guard.site
+        earliest = next((one.site.number for one in opened if not one.warned), guard.site)
+        nodes.append(replace(guard, site=earliest) if own and earliest != guard.site else guard)
 
 
 def _note(node: Node, current: _Open, bench: Bench, writes: Writes) -> bool:
