@@ -28,6 +28,7 @@ def refuse_copies_of_views(ctx: Lowering, *operands: Operand, returned: bool = F
         for name in ctx.build.reaches(array.view.container):
             whole = ctx.build.ledger.snapshots.get(name)
             if whole is not None and (seen is None or not _is_unseen(ctx.build, name, whole, seen)):
+                ctx.build.need_views([name])
                 raise ctx.build.error("E138", "a real or imaginary part is a view, which cannot be returned", "copy it")
 
 

@@ -22,7 +22,7 @@ from weft.frontend.rows import WrittenLater, check_held
 from weft.frontend.source import FunctionSource
 from weft.frontend.statements import lower_block
 from weft.ir.nodes import Program, Region, Return
-from weft.numpy_rules.builder import Builder, NeedStatic
+from weft.numpy_rules.builder import Builder, NeedStatic, NeedView
 from weft.numpy_rules.values import Operand, Static
 from weft.support.abi import Slot, SlotKind, WriteBack
 from weft.support.errors import CompileError
@@ -56,8 +56,10 @@ def lower_program(
     static: frozenset[Slot] = frozenset()
     assigned: tuple[Assigned, ...] = ()
     refused: frozenset[Span | None] = frozenset()
+    exact: frozenset[Span] = frozenset()
     for _ in range(_MAX_RESTARTS):
         build = Builder()
+        build.exact = exact
         inputs = Inputs(build, function, static, assigned, any_strides=any_strides)
         try:
             return _lower(build, inputs, source, arguments, lenient=lenient, refused=refused)
@@ -65,6 +67,8 @@ def lower_program(
             static, assigned = static | {inputs.slots[need.slot]}, ()
         except WrittenLater as written:
             refused = refused | written.places
+        except NeedView as need:
+            exact = exact | need.places
         except NeedWriteback as need:
             assigned = (*assigned, need.assigned)
         except UnsupportedArgument as problem:

@@ -6,6 +6,7 @@ in force have established (see `Guards`), and knows the place in the user's sour
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 from weft.ir.dtypes import NP_BOOL, PY_INT, DType, ScalarType
@@ -13,6 +14,7 @@ from weft.ir.exprs import Expr, Index, Value, const_index, index, op
 from weft.ir.nodes import Alloc, Container, Layout, Memlet, Storage, Tasklet, View, full_view
 from weft.numpy_rules.guards import Guards
 from weft.support.abi import ERROR_KINDS, MAX_EXTENT, WarnSite
+from weft.support.spans import Span
 
 
 class NeedStatic(Exception):  # noqa: N818  (a request to the driver, not an error)
@@ -23,8 +25,18 @@ class NeedStatic(Exception):  # noqa: N818  (a request to the driver, not an err
         self.slot = slot
 
 
+class NeedView(Exception):  # noqa: N818  (a request to the driver, not an error)
+    """Copies that stand for what may be views are written or seen later: at these places NumPy's way must be known."""
+
+    def __init__(self, places: frozenset[Span]) -> None:
+        super().__init__(places)
+        self.places = places
+
+
 class Builder(Guards):
     """Appends nodes to the region that is open now."""
+
+    exact: frozenset[Span] = frozenset()  # where a copy must not stand for what may be a view
 
     # -- values -------------------------------------------------------------------------------------------------------
 
@@ -76,7 +88,9 @@ class Builder(Guards):
     def mark_written(self, name: str) -> None:
         """Record that a container is written; for those that can be seen from outside, that the site is past."""
         for reached in self.reaches(name):
-            if reached in self.ledger.snapshots or reached in self.ledger.snapshots.values():
+            copies = [copy for copy, whole in self.ledger.snapshots.items() if reached in (copy, whole)]
+            if copies:
+                self.need_views(copies)
                 raise self.error(
                     "E203", "this writes an array, or a part of it taken as .real or .imag", "take a copy of that part"
                 )
@@ -85,6 +99,12 @@ class Builder(Guards):
             if not container.written:
                 self.ledger.containers[reached] = replace(container, written=True)
         self.dirty = True
+
+    def need_views(self, copies: Iterable[str]) -> None:
+        """Ask for another start where some of these copies only may be views in NumPy."""
+        places = frozenset(self.ledger.unsure[copy] for copy in copies if copy in self.ledger.unsure)
+        if places:
+            raise NeedView(places)
 
     def reaches(self, name: str) -> tuple[str, ...]:
         """The container and all it may be another name of."""

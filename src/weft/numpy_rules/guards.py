@@ -93,6 +93,9 @@ class Ledger:
     repeated: dict[str, int] = field(default_factory=dict[str, int])  # bits of axes with stride 0, of the same arrays
     entry: set[Value] = field(default_factory=set[Value])  # numbers and extents that came in with the call
     snapshots: dict[str, str] = field(default_factory=dict[str, str])  # copies that stand for a view of a container
+    unsure: dict[str, Span] = field(
+        default_factory=dict[str, "Span"]
+    )  # of these, those that may be copies in NumPy too
     objects: list[Array] = field(default_factory=list[Array])  # those that are what they name, not a view of it
     views: set[str] = field(default_factory=set[str])  # REFs of views: never the very array that came in
     chosen: dict[str, Chosen] = field(default_factory=dict[str, Chosen])  # arrays of the elements that a mask chose

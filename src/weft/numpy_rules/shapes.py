@@ -3,15 +3,16 @@
 in:   an array; axes known at compile time, extents at run time
 out:  a view of the same memory wherever NumPy gives one
 
-Whether a reshape copies depends on strides in NumPy. What is known now is done as NumPy does it; the rest is refused,
-since a copy in place of a view would be a silent wrong answer as soon as one of them is written.
+Whether a reshape copies depends on strides in NumPy. What is known now is done as NumPy does it. The rest is copied as
+long as nobody can tell: neither the copy nor the array is written any more, and they are not seen side by side. Where
+they are, the program is lowered again, with guards under which NumPy copies, or refused.
 """
 
 from __future__ import annotations
 
 from weft.ir.dtypes import NP_BOOL
 from weft.ir.exprs import Index, const_index, op
-from weft.ir.nodes import View
+from weft.ir.nodes import Storage, View
 from weft.numpy_rules.arguments import (
     Given,
     PythonRaises,
@@ -83,11 +84,23 @@ def _reshape(build: Builder, a: Operand, shape: Operand, order: Operand | str) -
     view = reshape_view(build, array.view, extents)
     if view is not None:
         return array.viewed(view)
-    if guard_copied(build, array.view, extents):
-        return reshaped(build, copy_array(build, array, order="C"), extents)
+    copy = _unsure_copy(build, array)
+    if copy is not None or guard_copied(build, array.view, extents):
+        return reshaped(build, copy or copy_array(build, array, order="C"), extents)
     raise build.error(
         "E281", "whether this reshape is a view or a copy is known only at run time", "reshape a .copy() of the array"
     )
+
+
+def _unsure_copy(build: Builder, array: Array) -> Array | None:
+    """A copy for what NumPy may have as a view; None where one could tell: the builder asks for that."""
+    container = build.container(array.view.container)
+    if build.span is None or build.span in build.exact or container.storage is Storage.REF:
+        return None
+    copy = copy_array(build, array, order="C")
+    build.ledger.snapshots[copy.view.container] = container.base or container.name
+    build.ledger.unsure[copy.view.container] = build.span
+    return copy
 
 
 def _extent_or_unknown(build: Builder, item: Operand) -> Index | None:
@@ -118,8 +131,9 @@ def lower_ravel(build: Builder, a: Operand, order: Operand | str = "C") -> Opera
     view = reshape_view(build, array.view, (product(array.shape),))
     if view is not None and is_contiguous(build, array.view):
         return array.viewed(view)
-    if _guard_gaps(build, array.view):
-        return flat_array(build, copy_array(build, array, order="C"))
+    copy = _unsure_copy(build, array)
+    if copy is not None or _guard_gaps(build, array.view):
+        return flat_array(build, copy or copy_array(build, array, order="C"))
     raise build.error("E282", "whether ravel copies is known only at run time here", "use a.flatten()")
 
 
