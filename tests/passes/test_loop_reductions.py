@@ -511,7 +511,7 @@ def may_warn_on_one_side(a, b):
     s = np.float64(0)
     for i in range(len(a)):
         if a[i] != 0:
-            s += 1.0 / a[i]
+            s += np.log(a[i])
     return s
 
 

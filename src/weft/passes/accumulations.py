@@ -197,7 +197,7 @@ class Recogniser:
 
     def _may_warn(self, value: Value) -> bool:
         let = self.code.lets.get(value)
-        return let is not None and let.warn >= 0 and can_warn(let.expr)
+        return let is not None and let.warn >= 0 and can_warn(let.expr) and self.code.calmed(value) is let
 
     def _is_supported(self, step: Step) -> bool:
         kind, element = self.start.type.dtype.kind, step.element.type.dtype

@@ -5,7 +5,7 @@ out:  `Code`, from which `slice_of` takes what one value needs, as tasklets
 
 A branch that only computes becomes a choice between the results of both its sides. Its sides are then computed always,
 so what they read must exist whatever the condition, and whoever uses a value of theirs must see that it never warns
-(`Code.supposed`).
+(`Code.supposed`). An operation that does is computed of harmless numbers where its side is not taken (`calmed`).
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ from weft.analysis.facts import Facts
 from weft.ir.exprs import Expr, Index, Value, op, values_in
 from weft.ir.nodes import Alloc, Branch, Let, Memlet, Node, Reduce, Region, Storage, Tasklet, Yield
 from weft.passes.base import Bench
+from weft.passes.harmless import harmless
+from weft.passes.tasklets import can_warn
 from weft.support.records import record
 from weft.support.spans import Span
 
@@ -43,12 +45,25 @@ class Code:
     reduces: dict[str, Reduce] = field(default_factory=dict[str, Reduce])
     allocated: set[str] = field(default_factory=set[str])
     supposed: set[Value] = field(default_factory=set[Value])  # computed only because a branch became a choice
+    varying: set[Value] = field(default_factory=set[Value])  # elements, and what is computed of them
+    conditions: dict[Value, list[tuple[Expr, bool]]] = field(default_factory=dict["Value", "list[tuple[Expr, bool]]"])
     changing: set[str] = field(default_factory=set[str])  # containers that are read, and may be written
+
+    def calmed(self, value: Value) -> Let:
+        """A definition that warns only where all branches around it are taken, if it is known how; else as it is."""
+        let = self.lets[value]
+        around = self.conditions.get(value, ())
+        if not around or let.warn < 0 or not can_warn(let.expr):
+            return let
+        expr: Expr | None = let.expr
+        for condition, truth in around:
+            expr = harmless(expr, condition, truth=truth) if expr is not None else None
+        return let if expr is None else Let(value, expr, let.warn)
 
     def uses(self, value: Value) -> frozenset[Value]:
         """The values a definition needs at once."""
         if value in self.lets:
-            return values_in(self.lets[value].expr)
+            return values_in(self.calmed(value).expr)
         memlet = self.reads.get(value)
         return frozenset[Value]() if memlet is None else _coordinates(memlet)
 
@@ -98,7 +113,7 @@ class Code:
             if memlet is not None:
                 tasklets[-1] = replace(last, reads=(*last.reads, (value, memlet)))
             else:
-                tasklets[-1] = replace(last, lets=(*last.lets, self.lets[value]))
+                tasklets[-1] = replace(last, lets=(*last.lets, self.calmed(value)))
             inside.add(value)
         return tasklets
 
@@ -156,9 +171,12 @@ class _Reader:
         code = self.code
         for value, memlet in node.reads:
             code.reads[value] = memlet
+            code.varying.add(value)
             self.defined(value, node.span)
         for let in node.lets:
             code.lets[let.value] = let
+            if not code.varying.isdisjoint(values_in(let.expr)):
+                code.varying.add(let.value)
             self.defined(let.value, node.span)
         code.writes += [Write(memlet, expr, node.span) for memlet, expr in node.writes]
 
@@ -178,6 +196,7 @@ class _Reader:
         for result, *pair in zip(node.results, *sides, strict=True):
             assert isinstance(result, Value)
             self.code.lets[result] = Let(result, op("select", (node.condition, *pair), result.type))
+            self.code.varying.add(result)
             self.defined(result, node.span)
         return True
 
@@ -195,6 +214,9 @@ class _Reader:
             elif not isinstance(node, Branch) or not self.branch(node, facts):
                 return None
         self.code.supposed.update(self.code.order[before:])
+        for value in self.code.order[before:]:
+            if value in self.code.varying:  # what is the same in all turns is better computed once
+                self.code.conditions.setdefault(value, []).append((condition, truth))
         self._same_reads(before)
         return tuple(value for value in last.values if isinstance(value, Expr))
 
