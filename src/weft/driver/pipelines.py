@@ -53,6 +53,7 @@ from weft.passes.sums_of_rows import SumsOfRows
 from weft.passes.sums_outward import SumsOutward
 from weft.passes.sweep_matrices import SweepMatrices
 from weft.passes.team_loops import TeamLoops
+from weft.passes.unify_branches import UnifyBranches
 from weft.passes.unify_carries import UnifyCarries
 
 
@@ -69,6 +70,7 @@ def _cpu_passes() -> tuple[Pass, ...]:
         StructureContinues(),
         BoundedCounts(),
         UnifyCarries(),
+        UnifyBranches(),
         HoistGuards(),
         GatherGuards(),
         GuardsAhead(),  # of those that are left

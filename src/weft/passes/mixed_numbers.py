@@ -144,7 +144,7 @@ def merged(node: Branch, known: Known, first_tag: int) -> list[Node] | None:
     """
     mixed = known.mixed
     low_side, high_side = (node.then, node.orelse) if first_tag == mixed.low_tag else (node.orelse, node.then)
-    low, high = _plain(low_side), _plain(high_side)
+    low, high = plain_side(low_side), plain_side(high_side)
     if low is None or high is None or len(low[0]) != len(high[0]):
         return None
     raised = Substitution({mixed.high: known.number})
@@ -173,7 +173,7 @@ def _conversion_of_index(mixed: Mixed) -> Expr:
     return op("cast", (low,), mixed.high.type)
 
 
-def _plain(region: Region) -> tuple[list[Tasklet], tuple[Expr | View, ...]] | None:
+def plain_side(region: Region) -> tuple[list[Tasklet], tuple[Expr | View, ...]] | None:
     """The tasklets of a side that holds nothing else, and what it gives."""
     *inside, last = region.nodes or (None,)
     tasklets = [node for node in inside if isinstance(node, Tasklet)]

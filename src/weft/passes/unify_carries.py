@@ -69,7 +69,7 @@ class _State:
     def __init__(self, bench: Bench) -> None:
         self.bench = bench
         self.known: dict[Value, Known] = {}
-        self.needed = _needed_elsewhere(bench)
+        self.needed = needed_elsewhere(bench)
 
     def region(self, region: Region, _facts: Facts) -> Region:
         """Loops first, then the branches after them on what they carried."""
@@ -83,7 +83,7 @@ class _State:
         if not self.known:
             return result
         asked = self.asked(result)
-        return _trimmed(asked, self.needed) if asked is not region else region
+        return trimmed(asked, self.needed) if asked is not region else region
 
     # ---- branches ----
 
@@ -154,7 +154,7 @@ class _State:
         if ended is None or ended[2] == mixed.low:
             return None
         made = _carrying(replace(loop, body=body), mixed, (number, first), ended[:2])
-        made = replace(made, body=_trimmed(made.body, self.needed))
+        made = replace(made, body=trimmed(made.body, self.needed))
         if values_used_in(made.body) & {mixed.low, mixed.high}:
             return None
         self.known[mixed.tag] = replace(known, unused=ended[2])
@@ -175,7 +175,7 @@ class _State:
         if known == mixed.low_tag:
             literal = raised_literal(low, mixed.high.type)
             return None if literal is None else ([], literal, None)
-        low, high = _value(low), _value(high)
+        low, high = bare(low), bare(high)
         if not isinstance(known, Value) or turned or not isinstance(low, Value) or not isinstance(high, Value):
             return None
         base = Mixed(known, low, high, mixed.low_tag)
@@ -269,7 +269,7 @@ class _State:
             if found == mixed.low_tag or not isinstance(low, Const | Index):
                 return None
             return const_index(1 - own.low_tag), high, low
-        low, high = _value(low), _value(high)
+        low, high = bare(low), bare(high)
         if found == own.tag and turned != same_sense and low == own.low and high == own.high:
             return own.tag, number, own.low
         known = self.known.get(found) if found is not None else None
@@ -300,7 +300,7 @@ def _shown_part(bundle: Bundle, tags: set[Value], parts: Substitution) -> Bundle
             return bundle
 
 
-def _value(expr: Expr) -> Expr:
+def bare(expr: Expr) -> Expr:
     """A bare value, out of a polynomial if need be."""
     match expr:
         case Index(terms=(((Value() as value,), 1),)):
@@ -346,7 +346,7 @@ def _with_results(node: Branch, added: tuple[Value, Value], ends: list[tuple[Exp
 # ---- what nobody looks at -------------------------------------------------------------------------------------------
 
 
-def _needed_elsewhere(bench: Bench) -> frozenset[Value]:
+def needed_elsewhere(bench: Bench) -> frozenset[Value]:
     """The values that extents of arrays and bounds of other values speak of."""
     found: set[Value] = set()
     for container in bench.containers.values():
@@ -359,7 +359,7 @@ def _needed_elsewhere(bench: Bench) -> frozenset[Value]:
     return frozenset(found)
 
 
-def _trimmed(region: Region, needed: frozenset[Value]) -> Region:
+def trimmed(region: Region, needed: frozenset[Value]) -> Region:
     """A region without results of branches and lets that are not used after them."""
     used: set[Value] = set(needed)
     nodes: list[Node] = []
@@ -402,7 +402,7 @@ def _giving_only(side: Region, wanted: Sequence[int], needed: set[Value]) -> Reg
     if not isinstance(last, Yield):
         return side
     given = Yield(tuple(last.values[number] for number in wanted))
-    return _trimmed(Region((*side.nodes[:-1], given)), frozenset(needed))
+    return trimmed(Region((*side.nodes[:-1], given)), frozenset(needed))
 
 
 def _ends_elsewhere(region: Region, depth: int) -> bool:
