@@ -14,7 +14,7 @@ if nothing else refers to its object (then identity cannot be seen); otherwise t
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 Env = dict[str, Operand]
 _PREFIX = "@L"
+_NOTHING = Unbound()
 
 
 def key_of(ref: Ref) -> str:
@@ -236,9 +237,42 @@ def counted(ctx: Lowering, activation: Activation, env: Env, live: Names) -> Cou
     return references(env, roots)
 
 
-def by_value(ctx: Lowering, env: Env, counts: Counter[int], known: Iterable[str], operand: Operand) -> Operand:
-    """The operand with the objects that only it refers to as values; others must be `known` where paths meet."""
+def agreed(operands: Sequence[Operand]) -> Operand:
+    """The objects that several operands refer to at the same places; Unbound everywhere else.
+
+    before:  {"losses": Ref(7), "steps": 0} and {"losses": Ref(7), "steps": 1}
+    after:   {"losses": Ref(7), "steps": Unbound}
+    """
+    first = operands[0]
+    match first:
+        case Ref():
+            return first if all(operand == first for operand in operands) else Unbound()
+        case Tuple(items=items) | Dict(items=items) if all(_same_frame(first, operand) for operand in operands):
+            columns = zip(*(operand.items for operand in operands if isinstance(operand, Tuple | Dict)), strict=True)
+            return replace(first, items=tuple(map(agreed, columns))) if items else first
+        case _:
+            return Unbound()
+
+
+def _same_frame(left: Tuple | Dict, right: Operand) -> bool:
+    """Whether two tuples, lists or dicts have the same places."""
+    return (
+        isinstance(right, Tuple | Dict)
+        and replace(left, items=()) == replace(right, items=())
+        and (len(left.items) == len(right.items))
+    )
+
+
+def by_value(
+    ctx: Lowering, env: Env, counts: Counter[int], known: Iterable[str], operand: Operand, like: Operand = _NOTHING
+) -> Operand:
+    """The operand with the objects that only it refers to as values; others must be `known` where paths meet.
+
+    What `like` refers to at the same place stays an object: all paths agree that it is this one.
+    """
     match operand:
+        case Ref() if operand == like:
+            return operand
         case Ref(number=number) if counts[number] <= 1:
             return by_value(ctx, env, counts, known, _look_up(ctx, env, operand))
         case Ref():
@@ -248,7 +282,10 @@ def by_value(ctx: Lowering, env: Env, counts: Counter[int], known: Iterable[str]
                 )
             return operand
         case Tuple(items=items) | Dict(items=items) | Either(items=items):
-            return replace(operand, items=tuple(by_value(ctx, env, counts, known, item) for item in items))
+            fits = isinstance(operand, Tuple | Dict) and _same_frame(operand, like)
+            places = like.items if fits and isinstance(like, Tuple | Dict) else (_NOTHING,) * len(items)
+            pairs = zip(items, places, strict=True)
+            return replace(operand, items=tuple(by_value(ctx, env, counts, known, item, at) for item, at in pairs))
         case _:
             return operand
 
@@ -258,13 +295,14 @@ def reconcile(ctx: Lowering, before: Env, envs: list[Env], live: Names) -> None:
     known = [key for key in before if is_object(key)]
     if not any(is_object(key) for env in envs for key in env):
         return
+    common = {name: agreed((held, *(env.get(name, _NOTHING) for env in envs))) for name, held in before.items()}
     for env in envs:
         counts = counted(ctx, ctx.activation, env, live)
         for name in [name for name in env if name in live or name.startswith("@")]:
             if is_object(name) and name not in before:
                 continue
             if mentions(env[name]) and any(other.get(name) != before.get(name) for other in envs):
-                env[name] = by_value(ctx, env, counts, known, env[name])
+                env[name] = by_value(ctx, env, counts, known, env[name], common.get(name, _NOTHING))
     reached = [counted(ctx, ctx.activation, env, live) for env in envs]
     used = {key_of(Ref(number)) for counts in reached for number in counts}
     for env in envs:

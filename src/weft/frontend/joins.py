@@ -37,6 +37,7 @@ from weft.numpy_rules.values import (
     Scalar,
     Slice,
     Tuple,
+    Unbound,
 )
 from weft.support.abi import MAX_EXTENT
 from weft.support.records import record
@@ -275,6 +276,17 @@ def settle(build: Builder, operand: Operand) -> Template:
             return PassChoice(tuple(settle(build, item) for item in items))
         case _:
             return _generic(build, operand)
+
+
+def covered(template: Template) -> Operand:
+    """What is the same on all paths of what a template covers; Unbound where it is passed."""
+    match template:
+        case Same(operand=operand):
+            return operand
+        case PassTuple(items=items):
+            return template.operand(tuple(map(covered, items)))
+        case _:
+            return Unbound()
 
 
 def _settled(build: Builder, template: Template) -> Template:

@@ -19,7 +19,7 @@ from weft.frontend.conditionals import lower_if_arms
 from weft.frontend.context import LoopFrame, Lowering
 from weft.frontend.expressions import condition, lower_expression
 from weft.frontend.growing import common_kind, in_buffer
-from weft.frontend.heap import by_value, counted, is_object, mentions, number_of, rebound, references
+from weft.frontend.heap import agreed, by_value, counted, is_object, mentions, number_of, rebound, references
 from weft.frontend.iteration import element, length, remaining
 from weft.frontend.joins import (
     CannotJoin,
@@ -29,6 +29,7 @@ from weft.frontend.joins import (
     PassTuple,
     Same,
     Template,
+    covered,
     merge,
     passed,
     same_form,
@@ -362,19 +363,16 @@ def lower_carried(
 
 def _passed_by_value(ctx: Lowering, frame: LoopFrame, before: dict[str, Operand], init: dict[str, Operand]) -> bool:
     """Names that refer to one list before the loop and to others later are passed by value: lower it again."""
-    names = [
-        name
-        for name, template in frame.carried.items()
-        if isinstance(template, Same)
-        and mentions(template.operand)
-        and any(env[name] != template.operand for env in frame.exits)
-    ]
     counts = counted(ctx, frame.activation, before, frame.live)
     changed = False
-    for name in names:
-        operand = by_value(ctx, before, counts, frame.known, init[name])
-        changed = changed or operand != init[name]
-        init[name], frame.carried[name] = operand, Same(operand)
+    for name, template in list(frame.carried.items()):
+        form = covered(template)
+        found = [env[name] for env in frame.exits]
+        if not mentions(form) or all(operand == form for operand in found):
+            continue
+        operand = by_value(ctx, before, counts, frame.known, init[name], agreed((form, *found)))
+        if operand != init[name]:
+            init[name], frame.carried[name], changed = operand, Same(operand), True
     return changed
 
 
@@ -474,7 +472,7 @@ def _exit_values(ctx: Lowering, frame: LoopFrame) -> dict[str, Operand]:
         if is_object(name) and not counts[number_of(name)]:
             found[name] = Never()  # nobody looks at it any more
         elif mentions(operand) and frame.carried[name] != Same(operand):
-            found[name] = by_value(ctx, env, counts, frame.known, operand)
+            found[name] = by_value(ctx, env, counts, frame.known, operand, covered(frame.carried[name]))
     return found
 
 
