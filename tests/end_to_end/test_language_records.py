@@ -68,3 +68,12 @@ def a_tuple_holds_a_list_and_a_number(x):
         state[0].append(row[0])
         state = (state[0], state[1] + row[1])
     return state
+
+
+@TABLE.add(lambda: (4, 3), lambda: (1, 1), lambda: (0, 0), need="right")
+def a_table_of_lists(n, m):
+    table = [[0] * (n + 1) for _ in range(m + 1)]
+    for i in range(m):
+        for j in range(n):
+            table[i + 1][j + 1] = table[i][j] + 1
+    return table

@@ -17,6 +17,7 @@ from weft.codegen.c_types import c_type
 from weft.codegen.direct_calls import direct_call
 from weft.codegen.exits import Store
 from weft.codegen.expressions import index_text
+from weft.codegen.fourier_calls import fourier_call
 from weft.codegen.kernel import Kernel
 from weft.codegen.references import extent_value
 from weft.ir.call_types import result_types
@@ -41,7 +42,7 @@ def emit_numpy_call(kernel: Kernel, node: NumpyCall) -> None:
     keywords = tuple(name for name, _ in node.keywords)
     types = result_types(node, kernel.program.containers)
     kernel.numpy_calls.append(abi.NumpyCall(node.function, line, recipe, keywords, first, types))
-    direct = direct_call(kernel, node, first)
+    direct = direct_call(kernel, node, first) or fourier_call(kernel, node, first)
     with kernel.block(f"if (!{direct})") if direct else nullcontext():
         _emit_switch(kernel, node, len(kernel.numpy_calls) - 1)
     _emit_extents(kernel, node, shapes)

@@ -206,6 +206,92 @@ __attribute__((cold, noinline)) static int weft_core_call(weft_ctx *ctx, void *c
     return !raised;
 }
 """,
+    # A Fourier transform by its inner loop (see fourier_calls), along an axis of out[0] or (-1) along both of two.
+    # `kind`: c of complex numbers, r of real ones, R and I where half of it is enough. 0: nothing was done.
+    "fourier_lines": """
+static weft_block *weft_fourier_lines(weft_ctx *ctx, void *const *library, const char *data, const int64_t lines[4],
+                                      int64_t points, int kind, int is_first, int inverse)
+{
+    /* lines: how many, from one to the next, elements of each, from one to the next */
+    typedef void inner_loop(char **, const int64_t *, const int64_t *, void *);
+    const int64_t count = kind == 'R' ? points / 2 + 1 : points, size = kind == 'I' ? 8 : 16;
+    const int64_t rows = lines[0], length = lines[2];
+    weft_block *made = ctx->alloc(ctx, rows * count * size), *wide = 0;
+    if (!made)
+        return 0;
+    int64_t across = lines[1], along = lines[3];
+    if (kind == 'r') {
+        wide = ctx->alloc(ctx, rows * length * 16);
+        if (!wide) {
+            ctx->release(ctx, made);
+            return 0;
+        }
+        for (int64_t i = 0; i < rows; ++i)
+            for (int64_t j = 0; j < length; ++j) {
+                char *to = (char *)wide->data + (i * length + j) * 16;
+                __builtin_memset(to, 0, 16);
+                __builtin_memcpy(to, data + i * across + j * along, 8);
+            }
+        data = wide->data;
+        across = length * 16;
+        along = 16;
+    }
+    double factor = inverse ? 1.0 / (double)points : 1.0;
+    char *pointers[3] = {(char *)data, (char *)&factor, made->data};
+    const int64_t dimensions[3] = {rows, length, count};
+    const int64_t steps[5] = {across, 0, is_first ? size : count * size, along, is_first ? rows * size : size};
+    void *const *loop = library + (kind == 'R' && points % 2 ? 2 : 0);
+    ((inner_loop *)loop[0])(pointers, dimensions, steps, loop[1]);
+    if (wide)
+        ctx->release(ctx, wide);
+    return made;
+}
+""",
+    "fourier_call": """
+__attribute__((cold, noinline)) static int weft_fourier_call(weft_ctx *ctx, void *const *library, weft_value *out,
+                                                             int first, int kind, int rank, int axis, int64_t points,
+                                                             int inverse)
+{
+    const weft_array *given = &out[0].a;
+    weft_array *result = &out[first].a;
+    int64_t *shape = (int64_t *)result->shape;
+    const int both = axis < 0, at = both ? 1 : axis;
+    const int64_t length = given->shape[at], rows = rank == 2 ? given->shape[1 - at] : 1;
+    if (points == INT64_MIN)
+        points = kind == 'I' ? 2 * (length - 1) : length;
+    const int64_t most = 1 << 20;
+    if (!library[0] || (kind == 'R' && !library[2]) || length < 1 || length > most || rows < 1 || rows > most)
+        return 0;
+    if (points < 1 || points > most)
+        return 0;
+    const int64_t lines[4] = {rows, rank == 2 ? given->strides[1 - at] : 0, length, given->strides[at]};
+    if (((uintptr_t)given->data | (uint64_t)lines[1] | (uint64_t)lines[3]) % 8)
+        return 0;
+    const int32_t before = &fp_flags();
+    &fp_clear();
+    weft_block *made = &fourier_lines(ctx, library, given->data, lines, points, kind, rank == 2 && !at, inverse);
+    if (made && both) {
+        const int64_t columns[4] = {length, 16, rows, length * 16};
+        weft_block *half = made;
+        made = &fourier_lines(ctx, library, half->data, columns, rows, 'c', 1, inverse);
+        ctx->release(ctx, half);
+    }
+    const int32_t raised = &fp_flags() & (WEFT_FP_DIVIDE | WEFT_FP_OVERFLOW | WEFT_FP_INVALID);
+    &fp_clear();
+    &fp_raise(before);
+    if (made && raised)
+        ctx->release(ctx, made);
+    if (!made || raised)
+        return 0;
+    shape[at] = kind == 'R' ? points / 2 + 1 : points;
+    if (rank == 2)
+        shape[1 - at] = rows;
+    result->block = made;
+    result->data = made->data;
+    ctx->counters[5] += 1;
+    return 1;
+}
+""",
     "trips": """
 static inline uint64_t weft_trips(int64_t start, int64_t stop, int64_t step)
 {

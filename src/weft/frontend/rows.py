@@ -154,7 +154,7 @@ def written_row(ctx: Lowering, held: Growing, buffer: Array, item: Operand) -> t
         case Array():
             return _written_array(ctx, held, buffer, item)
         case _:
-            raise TypeError("no item of a list of any length")
+            raise build.error("E149", "a list of lists of any length is not compiled", "use an array of two axes")
     return held.row, False
 
 
