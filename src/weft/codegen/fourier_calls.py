@@ -4,8 +4,8 @@ in:   call numpy.fft.rfft(x[:], 1*%n) -> (X) site 2, its operands and room for i
 out:  if (!weft_fourier_call(ctx, ctx->library + 0, out, 2, 'R', 1, 0, n, 0))
           switch (ctx->call_python(ctx, 0, out)) ...
 
-The loop is what `np.fft.rfft` calls itself, so the bits are the same. Where it notes anything (an infinity), where there
-is nothing to transform, where this NumPy has no such loop: Python is called after all, and raises or warns as ever.
+The loop is what `np.fft.rfft` calls itself, so the bits are the same. Where it notes anything (an infinity), where
+there is nothing to transform, where this NumPy has no such loop: Python is called after all, and raises or warns.
 """
 
 from __future__ import annotations
