@@ -22,6 +22,7 @@ from weft.runtime.constants import NotDecodable, NotEncodable, decode_constant, 
 from weft.runtime.native import load_kernel
 from weft.support.abi import SMALL_DENSE, ArgKind, ArgSpec, KernelInfo, Slot, SlotKind, pack_order
 from weft.support.records import record
+from weft.support.texts import convert
 
 _MAX_ENTRIES = 4  # programs that differ only in what they find in globals, attributes or static arguments
 _PYTHON = {
@@ -72,7 +73,7 @@ def slot_object(function: FunctionType, slot: Slot, params: Sequence[Any], found
         case SlotKind.MAPPING:
             return found[slot.parent][slot.name]
         case SlotKind.CONVERTED:
-            return getattr(np, slot.name)(found[slot.index])
+            return convert(slot.name, found[slot.index])
 
 
 def fits(spec: ArgSpec, value: Any, obj: Any) -> bool:

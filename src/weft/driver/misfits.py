@@ -15,6 +15,7 @@ import numpy as np
 from weft.driver.fingerprints import same_array
 from weft.driver.kernels import Kernel, fits, slot_object
 from weft.support.abi import MAX_EXTENT, ArgKind, ArgSpec, Slot, SlotKind
+from weft.support.texts import TEXT
 
 _LONGEST = 60
 _LAYOUTS = {"C": "C order", "F": "Fortran order", "S": "strides in another order"}
@@ -75,7 +76,9 @@ def slot_name(function: FunctionType, slots: Sequence[Slot], number: int) -> str
                 return f"global '{slot.name}' of another module"
             return f"item '{slot.name}' of {slot_name(function, slots, slot.parent)}"
         case SlotKind.CONVERTED:
-            return f"np.{slot.name} of {slot_name(function, slots, slot.index)}"
+            return (
+                f"{'the text' if slot.name == TEXT else f'np.{slot.name}'} of {slot_name(function, slots, slot.index)}"
+            )
 
 
 def _problem(spec: ArgSpec, value: Any, obj: Any) -> tuple[str, str] | None:

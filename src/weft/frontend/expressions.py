@@ -20,9 +20,11 @@ from weft.frontend.iteration import is_weft_map, map_domain, range_item
 from weft.frontend.keys import kept_key, plain_key, split_key
 from weft.frontend.known import is_constant_int, static_int
 from weft.frontend.objects import dict_item, fixed_items, position_of, sequence_item, slice_of
+from weft.frontend.texts import Character, character, compare_characters, text_named
 from weft.ir.dtypes import NP_BOOL, PY_BOOL, PY_COMPLEX, PY_FLOAT, DType, ScalarType
 from weft.ir.exprs import Const, Expr, const, index, op, python_const
 from weft.numpy_rules.arrays import from_nested
+from weft.numpy_rules.builder import NeedText
 from weft.numpy_rules.classes import class_of, python_refuses
 from weft.numpy_rules.elementwise import apply_ufunc
 from weft.numpy_rules.flat import read_flat
@@ -298,10 +300,10 @@ def _bool_op(ctx: Lowering, node: ast.BoolOp) -> Operand:
 
 
 def _compare(ctx: Lowering, node: ast.Compare) -> Operand:
-    left = lower_expression(ctx, node.left)
+    left = _compared(ctx, node.left)
 
-    def rest(position: int, lhs: Operand) -> Operand:
-        rhs = lower_expression(ctx, node.comparators[position])
+    def rest(position: int, lhs: Operand | Character) -> Operand:
+        rhs = _compared(ctx, node.comparators[position])
         result = _compare_one(ctx, node.ops[position], lhs, rhs)
         if position == len(node.ops) - 1:
             return result
@@ -311,7 +313,19 @@ def _compare(ctx: Lowering, node: ast.Compare) -> Operand:
     return rest(0, left)
 
 
-def _compare_one(ctx: Lowering, operator: ast.cmpop, left: Operand, right: Operand) -> Operand:
+def _compared(ctx: Lowering, node: ast.expr) -> Operand | Character:
+    text = text_named(ctx, node)
+    if text is None or not isinstance(node, ast.Subscript):
+        return lower_expression(ctx, node)
+    found = character(ctx, text, lower_expression(ctx, node.slice))
+    if found is None:
+        raise _not_indexed(ctx)
+    return found
+
+
+def _compare_one(ctx: Lowering, operator: ast.cmpop, left: Operand | Character, right: Operand | Character) -> Operand:
+    if isinstance(left, Character) or isinstance(right, Character):
+        return compare_characters(ctx, operator, left, right)
     match operator:
         case ast.Is() | ast.IsNot():
             same = split(ctx, left, lambda a: split(ctx, right, lambda b: _identical(ctx, a, b)))
@@ -406,7 +420,9 @@ def _subscript_plain(ctx: Lowering, owner: Operand, key: Operand) -> Operand:
             return range_item(ctx, owner, key)
         case Never():
             return owner
-        case Static(value=value):
+        case Static(value=value, slot=slot):
+            if isinstance(value, str) and slot >= 0 and isinstance(key, Scalar) and not is_constant_int(key):
+                raise _not_indexed(ctx) if ctx.build.texts_are_known else NeedText(slot)
             return _static_item(ctx, value, key)
         case _:
             raise _not_indexed(ctx)

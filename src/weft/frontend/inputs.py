@@ -33,11 +33,13 @@ from weft.numpy_rules.values import (
     Scalar,
     Slice,
     Static,
+    Text,
     Tuple,
     Unbound,
 )
 from weft.support.abi import MAX_EXTENT, MAX_ITEMS, MAX_NESTING, MAX_RANK, ArgKind, ArgSpec, Slot, SlotKind, pack_order
 from weft.support.records import record
+from weft.support.texts import TEXT, code_points
 
 _PYTHON_SCALARS: dict[type, tuple[ArgKind, ScalarType]] = {
     bool: (ArgKind.PY_BOOL, PY_BOOL),
@@ -122,8 +124,10 @@ class Inputs:
         assigned: tuple[Assigned, ...] = (),
         *,
         any_strides: bool = False,
+        texts: frozenset[Slot] = frozenset(),
     ) -> None:
         self.any_strides = any_strides
+        self.texts = texts  # slots of strings whose characters are data
         self.build = build
         self.function = function
         self.static = static  # slots whose value is needed at compile time
@@ -165,6 +169,8 @@ class Inputs:
             if dtype is None or kind is not dtype.numpy.type:
                 raise UnsupportedArgument(number, f"{name} is a {kind.__name__}, which is not compiled")
             return self._scalar(number, ArgSpec(ArgKind.NP_SCALAR, dtype=dtype.value), ScalarType(dtype), name)
+        if kind is str and self.slots[number] in self.texts:
+            return _text_operand(self, number, example, name)
         if isinstance(example, _STATIC_TYPES) or getattr(example, "__weft_program__", False):
             return self._static(number, example)
         if isinstance(example, tuple | list | dict | slice | range):
@@ -340,7 +346,7 @@ class Inputs:
 
     def slot_of(self, operand: Operand) -> int:
         """The slot whose very object an operand is; -1 if it is none (a view of it is not)."""
-        if isinstance(operand, Static | Tuple | Dict | Instance | Foreign) and operand.slot >= 0:
+        if isinstance(operand, Static | Tuple | Dict | Instance | Foreign | Text) and operand.slot >= 0:
             return operand.slot
         return next((number for number, known in enumerate(self.operands) if known is operand), -1)
 
@@ -362,6 +368,13 @@ class Inputs:
 
 
 # ---- objects with parts ---------------------------------------------------------------------------------------------
+
+
+def _text_operand(inputs: Inputs, number: int, example: str, name: str) -> Operand:
+    inputs.args[number] = ArgSpec(ArgKind.OBJECT, value=str)
+    codes = inputs.add(Slot(SlotKind.CONVERTED, number, TEXT), code_points(example), name)
+    assert isinstance(codes, Array)
+    return Text(number, codes)
 
 
 def _container_operand(inputs: Inputs, number: int, example: Any, name: str) -> Operand:

@@ -21,8 +21,9 @@ from weft.frontend.prune import prune
 from weft.frontend.rows import WrittenLater, check_held
 from weft.frontend.source import FunctionSource
 from weft.frontend.statements import lower_block
+from weft.frontend.texts import texts_that_are_data
 from weft.ir.nodes import Program, Region, Return
-from weft.numpy_rules.builder import Builder, NeedStatic, NeedView
+from weft.numpy_rules.builder import Builder, NeedStatic, NeedText, NeedView
 from weft.numpy_rules.values import Operand, Static
 from weft.support.abi import Slot, SlotKind, WriteBack
 from weft.support.errors import CompileError
@@ -54,25 +55,36 @@ def lower_program(
     Python if it is ever reached; otherwise it is an error.
     """
     static: frozenset[Slot] = frozenset()
+    names = texts_that_are_data(source.tree)
+    data = frozenset(Slot(SlotKind.PARAM, place) for place, name in enumerate(_parameters(function)) if name in names)
+    texts = data
     assigned: tuple[Assigned, ...] = ()
     refused: frozenset[Span | None] = frozenset()
     exact: frozenset[Span] = frozenset()
+    problem: CompileError | None = None  # what stands in the way where the characters of strings are data
     for _ in range(_MAX_RESTARTS):
         build = Builder()
         build.exact = exact
-        inputs = Inputs(build, function, static, assigned, any_strides=any_strides)
+        build.texts_are_known = problem is not None
+        inputs = Inputs(build, function, static, assigned, any_strides=any_strides, texts=texts)
         try:
             return _lower(build, inputs, source, arguments, lenient=lenient, refused=refused)
         except NeedStatic as need:
             static, assigned = static | {inputs.slots[need.slot]}, ()
+        except NeedText as need:
+            texts, assigned = texts | {inputs.slots[need.slot]}, ()
         except WrittenLater as written:
             refused = refused | written.places
         except NeedView as need:
             exact = exact | need.places
         except NeedWriteback as need:
             assigned = (*assigned, need.assigned)
-        except UnsupportedArgument as problem:
-            raise _unsupported(problem, inputs, source) from None
+        except UnsupportedArgument as unsupported:
+            raise _unsupported(unsupported, inputs, source) from None
+        except CompileError as error:
+            if problem is not None or texts == data:
+                raise problem or error from None
+            problem, texts = error, data  # perhaps it is a word that decides something, and is counted as well
     raise CompileError("E302", "too many arguments must be known at compile time", _signature_span(source))
 
 

@@ -33,6 +33,14 @@ class NeedView(Exception):  # noqa: N818  (a request to the driver, not an error
         self.places = places
 
 
+class NeedText(Exception):  # noqa: N818  (a request to the driver, not an error)
+    """The characters of a str are counted or compared one by one: they are data, and the program is for any str."""
+
+    def __init__(self, slot: int) -> None:
+        super().__init__(slot)
+        self.slot = slot
+
+
 class Builder(Guards):
     """Appends nodes to the region that is open now."""
 

@@ -120,6 +120,7 @@ class Guards:
         self.site_used = False
         self.dirty = False  # an observable write happened since the site
         self.error_modes: dict[str, str] = {}  # what np.errstate around the statement says, by kind
+        self.texts_are_known = False  # every str of the caller's is known by its value, else its characters may be data
         self.protected = 0  # `try` and `with` statements around: what raises there must leave through a site
 
     # -- regions ------------------------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from weft.ir.dtypes import PY_BOOL, PY_COMPLEX, PY_FLOAT, PY_INT, ScalarType
 from weft.ir.exprs import Const, Expr, Index, const, const_index, op
 from weft.numpy_rules.arguments import Given, PythonRaises, is_none, static_value
 from weft.numpy_rules.arrays import arithmetic, as_data, number, scalar_of, steady
-from weft.numpy_rules.builder import Builder
+from weft.numpy_rules.builder import Builder, NeedText
 from weft.numpy_rules.classes import class_of, require_method
 from weft.numpy_rules.elementwise import apply_ufunc
 from weft.numpy_rules.math_functions import to_int
@@ -30,6 +30,7 @@ from weft.numpy_rules.values import (
     Range,
     Scalar,
     Static,
+    Text,
     Tuple,
 )
 
@@ -242,6 +243,10 @@ def lower_len(build: Builder, obj: Operand, /) -> Operand:
             return lower_len(build, inner)
         case Array() if obj.rank:
             return Scalar(obj.shape[0])
+        case Text(codes=codes):
+            return Scalar(codes.shape[0])
+        case Static(value=str(), slot=slot) if slot >= 0 and not build.texts_are_known:
+            raise NeedText(slot)
         case Static(value=value) if isinstance(value, str | bytes):
             return Scalar(const_index(len(value)))
         case Static() | Array() | Scalar():

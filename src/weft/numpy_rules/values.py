@@ -211,6 +211,14 @@ class Foreign:
 
 
 @record
+class Text:
+    """A str of the caller's whose characters are data, not known now: their code points, and the slot of the object."""
+
+    slot: int
+    codes: Array
+
+
+@record
 class Either:
     """One of several operands, chosen at run time by an integer: what a join of different types gives."""
 
@@ -245,6 +253,7 @@ Operand: TypeAlias = (
     | Method
     | Instance
     | Foreign
+    | Text
     | Either
     | Unbound
     | Never

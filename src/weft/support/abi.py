@@ -67,7 +67,7 @@ class SlotKind(IntEnum):
     ATTRIBUTE = 4  # getattr(slot[index], name)
     ITEM = 5  # slot[parent][index], parent a tuple or list
     MAPPING = 6  # slot[parent][name], parent a dict: an argument, or the globals of another module
-    CONVERTED = 7  # numpy.name(slot[index]), where that gives the same memory every time: np.asarray of an object
+    CONVERTED = 7  # numpy.name(slot[index]), where that gives the same memory every time; "text": a str's code points
 
 
 class Slot(NamedTuple):

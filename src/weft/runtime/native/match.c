@@ -85,10 +85,21 @@ static PyObject *fetch_borrowed(const slot_record *slot, const environment *env,
     }
 }
 
+/* The characters of a string as an array of uint32. A string never changes. */
+static PyObject *code_points(PyObject *text)
+{
+    PyObject *bytes = PyUnicode_AsEncodedString(text, "utf-32-le", "surrogatepass");
+    if (!bytes) return NULL;
+    PyObject *array = PyObject_CallMethod(numpy_module, "frombuffer", "Os", bytes, "u4");
+    Py_DecRef(bytes);
+    return array;
+}
+
 /* The array of a foreign object by a function of NumPy. It must be the same memory whenever it is asked for: only then
  * does it not matter that the program asks later. */
 static PyObject *convert(PyObject *object, PyObject *name)
 {
+    if (Py_TYPE(object) == &PyUnicode_Type) return code_points(object);
     PyObject *function = PyObject_GetAttr(numpy_module, name);
     if (!function) return NULL;
     PyObject *array = PyObject_Vectorcall(function, &object, 1, NULL);

@@ -68,6 +68,8 @@ PyObject *PyDict_GetItemWithError(PyObject *, PyObject *);
 int PyDict_Next(PyObject *, Py_ssize_t *, PyObject **, PyObject **);
 Py_ssize_t PyDict_Size(PyObject *);
 PyObject *PyCell_Get(PyObject *);
+PyObject *PyUnicode_AsEncodedString(PyObject *, const char *, const char *);
+PyObject *PyObject_CallMethod(PyObject *, const char *, const char *, ...);
 char *PyBytes_AsString(PyObject *);
 Py_ssize_t PyBytes_Size(PyObject *);
 PyObject *Py_BuildValue(const char *, ...);

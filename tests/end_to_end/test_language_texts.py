@@ -1,0 +1,149 @@
+# pyright: reportArgumentType=false
+"""Strings whose characters are counted and compared: one program for all of them."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+
+import weft
+from tests.compiling import PLAINLY
+from tests.end_to_end.data import f8
+from tests.end_to_end.table import Row, Table
+
+TABLE = Table()
+
+
+@TABLE.parametrize()
+def test_texts(row: Row) -> None:
+    row.check()
+
+
+def edit_distance(s, t):
+    m, n = len(s), len(t)
+    d = np.zeros((m + 1, n + 1), dtype=int)
+    d[:, 0] = np.arange(m + 1)
+    d[0, :] = np.arange(n + 1)
+    for i in range(1, m + 1):
+        for j in range(1, n + 1):
+            cost = 0 if s[i - 1] == t[j - 1] else 1
+            d[i, j] = min(d[i - 1, j] + 1, d[i, j - 1] + 1, d[i - 1, j - 1] + cost)
+    return d[m, n]
+
+
+TABLE.add(
+    lambda: ("kitten", "sitting"),
+    lambda: ("", "abc"),
+    lambda: ("a", ""),
+    lambda: ("äöü€𝄞", "aou€𝄞"),
+    lambda: ("\ud800x", "x"),
+)(edit_distance)
+
+
+@TABLE.add(lambda: ("ACGTN", 0), lambda: ("GATTACA" * 30, 3), lambda: ("é", -1), lambda: ("", 0))
+def known_characters(text, start):
+    counts = np.zeros(5, dtype=int)
+    for i in range(len(text)):
+        if text[i] == "A":
+            counts[0] += 1
+        elif text[i] in "CG" and text[i] != "AC":
+            counts[1] += 1
+        if "a" <= text[i] <= "z" or text[i] not in ("A", "C", "GT"):
+            counts[2] += 1
+        counts[3] += text[i] == text[-1]
+        counts[4] += text[i - start] > text[start - i]
+    return counts, text[0] == "AC" if len(text) > 3 else text
+
+
+@TABLE.add(lambda: ("abc", 2), lambda: ("abc", 3), lambda: ("abc", -4))
+def beyond_the_end(text, k):
+    return text[k] == "c", len(text)
+
+
+@TABLE.add(lambda: ("abc", 2), lambda: ("abcdef", 1), need="right")
+def characters_are_taken_out(text, k):
+    first = text[k]
+    total = 0
+    for c in text:
+        total += c == first
+    return first, total, text[k:] + first
+
+
+@TABLE.add(lambda: ("same", f8(4)), lambda: ("valid", f8(4)), lambda: ("x" * 40, f8(4)), need="right")
+def a_word_that_is_counted_too(mode, x):
+    if mode == "same":
+        return x * 2
+    return x * len(mode)
+
+
+@TABLE.add(lambda: (f8(4), "mean"), lambda: (f8(4), "sum"))
+def a_word_decides(x, mode):
+    return x.mean() if mode == "mean" else x.sum(), mode
+
+
+@TABLE.add(lambda: (f8(6),), need="right")
+def a_line_is_drawn(x):
+    line = ""
+    for value in x:
+        line = ("+" if value > 2 else "-") + line
+        line += "|"
+    return line
+
+
+def helper(s, t, i, j):
+    return s[i] == t[j]
+
+
+@TABLE.add(lambda: ("abcab", "bca"), lambda: ("", "b"))
+def texts_go_to_other_functions(s, t):
+    total = 0
+    for i in range(len(s)):
+        for j in range(len(t)):
+            if helper(s, t, i, j):
+                total += i * j
+    return total, s, t
+
+
+@PLAINLY
+def test_one_program_for_all_texts() -> None:
+    program: Any = weft.program(edit_distance)
+    random = np.random.default_rng(0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for length in range(2, 30):
+            s, t = ("".join(random.choice(list("ACGTé"), length + k)) for k in (0, 3))
+            assert program(s, t) == edit_distance(s, t)
+    assert program.stats.variants == 1
+
+
+class Word(str):
+    __slots__ = ()
+
+
+@PLAINLY
+@pytest.mark.filterwarnings("ignore")
+def test_classes_of_text_are_their_own() -> None:
+    program: Any = weft.program(edit_distance)
+    assert program("abc", "abd") == program(Word("abc"), Word("abd")) == 1
+    with pytest.raises(TypeError):
+        program("abc", 3)
+
+
+def grown(count):
+    lines = []
+    for i in range(count):
+        line = "x" * i
+        line = "-" + line
+        lines.append(line)
+    return lines
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_text_that_grows_is_not_compiled_again_and_again() -> None:
+    program: Any = weft.program(grown)
+    for _ in range(3):
+        assert program(40) == grown(40)
+    assert program.stats.variants < 6
