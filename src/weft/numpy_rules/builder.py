@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from weft.ir.dtypes import NP_BOOL, PY_INT, DType, ScalarType
-from weft.ir.exprs import Expr, Index, Value, const_index, index, op
+from weft.ir.exprs import Expr, Index, Op, Value, const_index, index, op
 from weft.ir.nodes import Alloc, Container, Layout, Memlet, Storage, Tasklet, View, full_view
 from weft.numpy_rules.guards import Guards
 from weft.support.abi import ERROR_KINDS, MAX_EXTENT, WarnSite
@@ -58,7 +58,19 @@ class Builder(Guards):
             return expr
         if expr.type != PY_INT:
             expr = op("cast", (expr,), PY_INT)
-        return index(self.let(expr, name, low=low, high=high))
+        value = self.let(expr, name, low=low, high=high)
+        if isinstance(expr, Op) and expr.name == "floor_divide" and self._came_in(expr.args):
+            self.ledger.entry.add(value)  # half of an extent is the same all through the call
+        return index(value)
+
+    def _came_in(self, parts: tuple[Expr, ...]) -> bool:
+        """Whether integers are computed of nothing but numbers and extents that came in with the call."""
+        return all(
+            part in self.ledger.entry
+            if isinstance(part, Value)
+            else isinstance(part, Index) and part.values <= self.ledger.entry
+            for part in parts
+        )
 
     def loop_variable(self, name: str, start: Index, stop: Index) -> Value:
         """A variable that counts from `start` up to `stop`, with these bounds."""

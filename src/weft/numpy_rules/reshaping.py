@@ -22,6 +22,7 @@ from weft.numpy_rules.arrays import copy_array
 from weft.numpy_rules.builder import Builder
 from weft.numpy_rules.indexing import drop_axis, insert_axis
 from weft.numpy_rules.values import Array
+from weft.support.abi import NOT_COMPILED
 
 Shape = tuple[Index, ...]
 ZERO, ONE = const_index(0), const_index(1)
@@ -302,6 +303,23 @@ def guard_copied(build: Builder, view: View, shape: Shape) -> bool:
             guard_apart(build, view, [gaps[joined[0]]])
             return True
     return False
+
+
+def guard_blocks(build: Builder, view: View, shape: Shape) -> View | None:
+    """Axes cut into blocks of known size, under guards: (h, w) -> (h // 2, 2, w // 2, 2). None where it is not that."""
+    groups: list[list[Index]] = []
+    for extent in shape:
+        if groups and extent.constant is not None:
+            groups[-1].append(extent)
+        else:
+            groups.append([extent])
+    if len(groups) != view.rank or len(shape) == view.rank:
+        return None
+    for extent, group in zip(view.shape, groups, strict=True):
+        build.guard_equal(extent, product(group), f"{NOT_COMPILED}a reshape of axes that are not cut one by one")
+    for axis, group in reversed(list(enumerate(groups))):
+        view = split_axis(view, axis, tuple(group))
+    return view
 
 
 def guard_apart(build: Builder, view: View, gaps: Sequence[Index]) -> None:

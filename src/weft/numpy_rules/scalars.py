@@ -239,7 +239,7 @@ def _int_division(build: Builder, name: str, left: Index, right: Index) -> Opera
         bounds = {"low": 0}
     elif low >= 0 and build.proves_nonnegative(right):
         bounds = {"low": 0, "high": high}
-    return Scalar(index(build.let(op(name, (left, right), PY_INT), "q", **bounds)))
+    return Scalar(build.let_index(op(name, (left, right), PY_INT), "q", **bounds))
 
 
 def _guard_nonzero(build: Builder, value: Index) -> None:

@@ -33,6 +33,7 @@ from weft.numpy_rules.reshaping import (
     element_step,
     flat_array,
     guard_apart,
+    guard_blocks,
     guard_copied,
     guard_same_size,
     is_contiguous,
@@ -82,6 +83,9 @@ def _reshape(build: Builder, a: Operand, shape: Operand, order: Operand | str) -
     extents = resolve_unknown(build, array.shape, wanted)
     guard_same_size(build, array.shape, extents)
     view = reshape_view(build, array.view, extents)
+    if view is not None:
+        return array.viewed(view)
+    view = guard_blocks(build, array.view, extents)
     if view is not None:
         return array.viewed(view)
     copy = _unsure_copy(build, array)
