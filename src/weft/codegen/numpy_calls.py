@@ -20,6 +20,7 @@ from weft.codegen.expressions import index_text
 from weft.codegen.fourier_calls import fourier_call
 from weft.codegen.kernel import Kernel
 from weft.codegen.references import extent_value
+from weft.codegen.sorting_calls import sorting_call
 from weft.ir.call_types import result_types
 from weft.ir.exprs import Index
 from weft.ir.nodes import NumpyCall
@@ -42,7 +43,8 @@ def emit_numpy_call(kernel: Kernel, node: NumpyCall) -> None:
     keywords = tuple(name for name, _ in node.keywords)
     types = result_types(node, kernel.program.containers)
     kernel.numpy_calls.append(abi.NumpyCall(node.function, line, recipe, keywords, first, types))
-    direct = direct_call(kernel, node, first) or fourier_call(kernel, node, first)
+    ways = (direct_call, fourier_call, sorting_call)
+    direct = next((test for way in ways if (test := way(kernel, node, first))), None)
     with kernel.block(f"if (!{direct})") if direct else nullcontext():
         _emit_switch(kernel, node, len(kernel.numpy_calls) - 1)
     _emit_extents(kernel, node, shapes)

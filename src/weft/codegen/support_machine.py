@@ -292,6 +292,68 @@ __attribute__((cold, noinline)) static int weft_fourier_call(weft_ctx *ctx, void
     return 1;
 }
 """,
+    # A few numbers of 8 bytes, sorted (see sorting_calls), as integers of the same order. 0: nothing was done.
+    "sorting_call": """
+__attribute__((noinline)) static int weft_sorting_call(weft_ctx *ctx, weft_value *out, int first, int kind, int rank,
+                                                       int is_float)
+{
+    enum { MOST = 64 };
+    const weft_array *given = &out[0].a;
+    int64_t keys[MOST], from[MOST], count = 1;
+    for (int axis = 0; axis < rank; ++axis)
+        count *= given->shape[axis] <= MOST && count <= MOST ? given->shape[axis] : MOST + 1;
+    if (count < 1 || count > MOST)
+        return 0;
+    for (int64_t k = 0; k < count; ++k) {
+        int64_t key, rest = k, place = k;
+        const char *data = given->data;
+        for (int axis = rank; axis-- > 0; rest /= given->shape[axis])
+            data += rest % given->shape[axis] * given->strides[axis];
+        __builtin_memcpy(&key, data, 8);
+        if (is_float) {
+            if ((key & INT64_MAX) > 0x7ff0000000000000 || key == INT64_MIN)
+                return 0;
+            key ^= (int64_t)((uint64_t)(key >> 63) >> 1);
+        }
+        for (; place > 0 && keys[place - 1] > key; --place) {
+            keys[place] = keys[place - 1];
+            from[place] = from[place - 1];
+        }
+        keys[place] = key;
+        from[place] = k;
+    }
+    if (kind == 'a')
+        for (int64_t k = 1; k < count; ++k)
+            if (keys[k] == keys[k - 1])
+                return 0;
+    if (is_float && kind != 'a' && kind != 'A')
+        for (int64_t k = 0; k < count; ++k)
+            keys[k] ^= (int64_t)((uint64_t)(keys[k] >> 63) >> 1);
+    if (kind == 'm') {
+        double ends[2], middle;
+        for (int k = 0; k < 2; ++k)
+            if (is_float)
+                __builtin_memcpy(&ends[k], &keys[(count - 1 + k) / 2], 8);
+            else
+                ends[k] = (double)keys[(count - 1 + k) / 2];
+        if (__builtin_fabs(ends[0]) > 8e307 || __builtin_fabs(ends[1]) > 8e307)
+            return 0;
+        middle = count % 2 ? ends[0] : (ends[0] + ends[1]) / 2.0;
+        __builtin_memcpy(&out[first], &middle, 8);
+    } else {
+        weft_array *result = &out[first].a;
+        weft_block *made = ctx->alloc(ctx, count * 8);
+        if (!made)
+            return 0;
+        __builtin_memcpy(made->data, kind == 's' ? keys : from, count * 8);
+        ((int64_t *)result->shape)[0] = count;
+        result->block = made;
+        result->data = made->data;
+    }
+    ctx->counters[5] += 1;
+    return 1;
+}
+""",
     "trips": """
 static inline uint64_t weft_trips(int64_t start, int64_t stop, int64_t step)
 {
