@@ -83,7 +83,8 @@ def test_what_leaves_the_order_open(function: Callable[..., Any]) -> None:
     program = weft.program(function)
     for items in (
         [0.0, -0.0, 0.0], [-0.0, 1.0, 0.0, -1.0], [np.nan, 1.0, 0.5], [np.nan, 1.0, np.nan, 2.0],
-        [np.inf, -np.inf, 0.0], [np.inf, -np.inf], [np.inf], [-np.nan, 3.0], [1e308, 1.7e308], [5e-324, -5e-324, 1e-310], [1e308, -1e308],
+        [np.inf, -np.inf, 0.0], [np.inf, -np.inf], [np.inf], [-np.nan, 3.0], [1e308, 1.7e308],
+        [5e-324, -5e-324, 1e-310], [1e308, -1e308],
     ):  # fmt: skip
         assert_same(program, function, np.array(items))
     if function is not middle:

@@ -19,7 +19,7 @@ from weft.frontend.heap import contents, kept, resolved
 from weft.frontend.iteration import is_weft_map, map_domain, range_item
 from weft.frontend.keys import kept_key, plain_key, split_key
 from weft.frontend.known import is_constant_int, static_int
-from weft.frontend.objects import dict_item, fixed_items, position_of, sequence_item, slice_of
+from weft.frontend.objects import dict_item, sequence_item, slice_of
 from weft.frontend.texts import Character, character, compare_characters, text_named
 from weft.ir.dtypes import NP_BOOL, PY_BOOL, PY_COMPLEX, PY_FLOAT, DType, ScalarType
 from weft.ir.exprs import Const, Expr, const, index, op, python_const
@@ -354,24 +354,11 @@ def _identical(ctx: Lowering, left: Operand, right: Operand) -> Operand:
 
 
 def _contained(ctx: Lowering, item: Operand, container: Operand) -> Operand:
+    from weft.frontend.membership import contained
+
     if isinstance(container, Static) and isinstance(item, Static):
         return _evaluated(ctx, lambda: item.value in container.value)
-    if isinstance(container, Dict):
-        return Scalar(const(position_of(ctx, container, item) is not None, PY_BOOL))
-    members = fixed_items(ctx, container, ranges=False)
-    if members is None:
-        raise ctx.build.error("E106", "'in' is compiled for tuples, lists and dicts only")
-    result: Operand = Scalar(const(False, PY_BOOL))
-    for member in reversed(members):
-        if isinstance(item, Static) != isinstance(member, Static):
-            continue
-        if item == member:  # Python asks for identity first, which matters for NaN
-            result = Scalar(const(True, PY_BOOL))
-            continue
-        test = condition(ctx, binary(ctx, "equal", item, member))
-        previous = result
-        result = choose(ctx, test, lambda: Scalar(const(True, PY_BOOL)), lambda p=previous: p)
-    return result
+    return contained(ctx, item, container)
 
 
 def _if_expression(ctx: Lowering, node: ast.IfExp) -> Operand:
