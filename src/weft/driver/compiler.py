@@ -17,9 +17,10 @@ from typing import Any
 
 from weft.codegen.module import CModule, COptions, emit_c
 from weft.driver.dump import Dump
-from weft.driver.kernels import GoesToPython
+from weft.driver.kernels import GoesToPython, TooLittle
 from weft.driver.options import compile_timeout_s, wants_sanitizers
 from weft.driver.pipelines import cpu_pipeline
+from weft.driver.worth import is_too_little
 from weft.frontend.inputs import UnusualValue
 from weft.frontend.liveness import statements
 from weft.frontend.lower import Lowered, lower_program
@@ -82,7 +83,7 @@ def lower(
     return lowered
 
 
-def generate(
+def generate(  # noqa: PLR0913 - the options of a program, one by one
     function: FunctionType,
     arguments: Sequence[Any],
     dump: Dump | None = None,
@@ -91,9 +92,12 @@ def generate(
     strict: bool = False,
     lenient: bool = False,
     without: Collection[str] = (),
+    is_piece: bool = False,
 ) -> Generated:
     """The C text for calls like this one; every step verified."""
     lowered = lower(function, arguments, any_strides=any_strides, lenient=lenient)
+    if is_piece and is_too_little(lowered.program):
+        raise TooLittle
     session = Session()
     stages = run_steps(lowered.program, cpu_pipeline(without), session)
     module = emit_kernel(stages[-1].program, strict=strict)

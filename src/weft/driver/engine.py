@@ -21,7 +21,7 @@ from weft.driver.collector import collector_paused
 from weft.driver.family import CutFunction, Family
 from weft.driver.fingerprints import cache_key, code_fingerprint, identity_key, type_key, without_lengths
 from weft.driver.host import Host
-from weft.driver.kernels import GoesToPython
+from weft.driver.kernels import GoesToPython, TooLittle
 from weft.driver.options import Options, compiler_choice, dump_directory, wants_sanitizers
 from weft.driver.reports import save_reproducer, tell_remarks
 from weft.driver.stats import Stats
@@ -138,6 +138,10 @@ class Engine:
         except CompileError as problem:
             self._refuse(key, problem)
             return False
+        except TooLittle:
+            if self._cell is not None:
+                self._cell.cell_contents = self.function
+            return False
         except GoesToPython:
             return False
         return True
@@ -149,7 +153,11 @@ class Engine:
             self.stats.fallback_calls += 1
             return self._signature.call(self.function, params)
         self.stats.cut_calls += 1
-        return self.family.call(refusal.function, lambda function: self._signature.call(function, params))
+        function = refusal.function
+        if self._patchwork is not None and not self.is_piece and not self.family.timed_calls:
+            with self._lock:
+                function = self._patchwork.settled(function)
+        return self.family.call(function, lambda function: self._signature.call(function, params))
 
     def _refuse_misfit(self, key: Any, params: Sequence[Any]) -> None:
         """The variant made for these very types does not take them (a read-only array that the program may write)."""
@@ -358,7 +366,7 @@ class Engine:
             return generate(
                 self.function, params, dump,
                 any_strides=general, strict=self.options.strict, lenient=self.options.fallback == "warn",
-                without=self.options.without,
+                without=self.options.without, is_piece=self.is_piece,
             )  # fmt: skip
         except (CompileError, WeftError, GoesToPython):
             raise

@@ -54,6 +54,7 @@ class Family:
     name: str
     engines: list[Engine] = field(default_factory=list["Engine"])  # of the pieces
     places: list[PythonPlace] = field(default_factory=list[PythonPlace])
+    marks: dict[Place, CompileError] = field(default_factory=dict["Place", CompileError])  # of all that was cut
     preparing_s: float = 0.0  # all time spent in getting kernels
     timed_calls: int = 0
     replaced: list[tuple[CellType, Callable[..., Any]]] = field(

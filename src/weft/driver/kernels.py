@@ -34,6 +34,10 @@ class GoesToPython(Exception):  # noqa: N818  (no error)
     """This one call runs in Python: a value in it is beyond what compiled code takes (a big integer)."""
 
 
+class TooLittle(GoesToPython):
+    """A piece of a program that Python runs in the time of a call."""
+
+
 @record
 class Kernel:
     """A loaded kernel with what its tables refer to."""

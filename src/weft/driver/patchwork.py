@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from weft.driver.engine import Engine
 
 _MAX_MARKS: Final = 24
+_MAX_SETTLED: Final = 4
 _EXACT: Final = (LOCAL, "len", "int", "float", "bool", "abs", "min", "max", "range", "isinstance")
 
 
@@ -50,6 +51,8 @@ class Patchwork:
         self.engine, self.start = engine, start
         self.marks: dict[Place, CompileError] = {}
         self.function: CutFunction | None = None
+        self._cells: dict[str, CellType] = {}  # of the pieces, by their text and place
+        self._times_settled = 0
 
     def refuse(self, problem: CompileError) -> CutFunction | None:
         """The function cut around what `problem` says; None where Python runs all of it."""
@@ -65,6 +68,28 @@ class Patchwork:
         if not found.keys() - self.marks.keys():  # for the same reason, with other types
             return self.function
         self.marks = {**found, **self.marks}
+        self.engine.family.marks = {**found, **self.engine.family.marks}
+        return self._cut(source)
+
+    def settled(self, function: CutFunction) -> CutFunction:
+        """The same with the pieces of pieces in it: what was found by cutting those is known before the next call.
+
+        before:  while queue: u = queue.popleft(); piece0(u)      piece0: for v in ...: piece1(v)
+        after:   while queue: u = queue.popleft(); for v in ...: ...
+
+        A statement in an inner loop is not worth a call of Python for every piece around it.
+        """
+        marks = self.engine.family.marks
+        if len(marks) == len(self.marks) or self._times_settled >= _MAX_SETTLED:
+            return self.function or function
+        self._times_settled += 1
+        self.marks = {**marks}
+        whole = self.engine.function
+        self.function = self._cut(read_function(whole)) or CutFunction(whole, whole)
+        return self.function
+
+    def _cut(self, source: FunctionSource) -> CutFunction | None:
+        assert isinstance(source.tree, ast.FunctionDef)
         made = cut(source.tree, frozenset(self.marks))
         if made is not None and any(_is_whole(piece, source.tree) for piece in made.pieces):
             made = None  # nothing was cut off: that piece would be refused again, and for ever
@@ -88,6 +113,12 @@ class Patchwork:
         return next((old for old in self.engine.family.places if old.is_at(new)), new)
 
     def _piece(self, source: FunctionSource, piece: Piece) -> CellType:
+        text = ast.dump(piece.tree, include_attributes=True)
+        if text not in self._cells:
+            self._cells[text] = self._new_piece(source, piece)
+        return self._cells[text]
+
+    def _new_piece(self, source: FunctionSource, piece: Piece) -> CellType:
         function = make_function(piece.tree, self.engine.function, COMMON, source.filename)
         line = piece.tree.lineno
         remember_source(
