@@ -36,6 +36,10 @@ _DOMAINS: Final = {
     **dict.fromkeys(("arcsin", "arccos"), "({1}({0}) > 1 ? WEFT_FP_INVALID : 0)"),
 }
 
+# Of complex numbers: what each step tells, whatever becomes of it, and what is asked of the result.
+_BY_STEPS: Final = frozenset(("multiply", "square", "divide", "reciprocal"))
+_OF_COMPLEX: Final = {"add": "check_parts", "subtract": "check_parts", "exp": "check_exp"}
+
 # The smallest number that is truncated to an int32.
 _INT32_LOW: Final = {DType.FLOAT32: -(2.0**31), DType.FLOAT64: math.nextafter(-(2.0**31) - 1, 0.0)}
 
@@ -76,15 +80,15 @@ def check(
     if source.kind in "biu":
         return _check_integers(support, name, source, texts)
     need = support.need_apart if cold else support.need
-    if source.kind == "c" and name in ("divide", "reciprocal"):
-        return f"{support.need(f'check_{name}', source)}({', '.join(texts)})"
+    if source.kind == "c" and name in _BY_STEPS:
+        return _check_steps(support, name, source, texts, lone=lone)
     if result.dtype is not source:  # the absolute value of a complex number
         finite = support.need("isfinite", source)
         return f"({finite}({texts[0]}) & (__builtin_fabs({result.text}) == __builtin_inf()) ? WEFT_FP_OVERFLOW : 0)"
     if source.kind == "f" and name in _DOMAINS:
         return _DOMAINS[name].format(texts[0], "__builtin_fabsf" if source is DType.FLOAT32 else "__builtin_fabs")
-    if name == "exp" and source.kind == "c":
-        function = need("check_exp", source)
+    if source.kind == "c" and name in _OF_COMPLEX:
+        function = need(_OF_COMPLEX[name], source)
     else:
         grows = source.kind == "f" and OPS[name].warns == "o" and len(operands) == 1
         function = need("check_grown" if grows else "check_unary" if len(operands) == 1 else "check_binary", source)
@@ -92,6 +96,13 @@ def check(
     if name == "power" and source.kind == "f" and not lone:  # 0 to minus infinity divides by zero too
         return f"({bits} | (({texts[0]} == 0) & ({texts[1]} < 0) ? WEFT_FP_DIVIDE : 0))"
     return bits
+
+
+def _check_steps(support: SupportFunctions, name: str, source: DType, texts: list[str], *, lone: bool) -> str:
+    if name in ("divide", "reciprocal"):
+        return f"{support.need(f'check_{name}', source)}({', '.join(texts)})"
+    function = support.need("check_multiply" if lone else "check_multiply_arrays", source)
+    return f"{function}({texts[0]}, {texts[-1]})"
 
 
 def _infinite(name: str, source: DType, texts: list[str]) -> str:
@@ -128,9 +139,10 @@ def _check_integers(support: SupportFunctions, name: str, source: DType, texts: 
 def _check_cast(support: SupportFunctions, result: Operand, operand: Operand) -> str:
     source, text = operand.dtype, operand.text
     if result.dtype.kind in "fc":
-        finite = support.need("isfinite", source) if source.kind == "c" else "__builtin_isfinite"
-        grown = support.need("isinf", result.dtype) if result.dtype.kind == "c" else "__builtin_isinf"
-        return f"({finite}({text}) & ({grown}({result.text}) != 0) ? WEFT_FP_OVERFLOW : 0)"
+        parts = ("__real__ ", "__imag__ ") if result.dtype.kind == source.kind == "c" else ("",)
+        finite = support.need("isfinite", source) if source.kind == "c" and len(parts) == 1 else "__builtin_isfinite"
+        grown = [f"({finite}({part}{text}) & (__builtin_isinf({part}{result.text}) != 0))" for part in parts]
+        return f"({' | '.join(grown)} ? WEFT_FP_OVERFLOW : 0)"
     if source.kind == "c":
         source = DType.FLOAT32 if source is DType.COMPLEX64 else DType.FLOAT64
         text = f"__real__ {text}"

@@ -282,6 +282,48 @@ static int32_t weft_check_reciprocal_$S($T a)
         | @quotient_flags(ratio, sum);
 }
 """,
+    "product_flags": """
+static inline int32_t weft_product_flags_$S($R a, $R b)
+{
+    return @step_flags(a * b, a, b, WEFT_FP_OVERFLOW);
+}
+""",
+    "check_multiply": """
+static int32_t weft_check_multiply_$S($T a, $T b)
+{
+    const $R ar = __real__ a, ai = __imag__ a, br = __real__ b, bi = __imag__ b;
+    return @product_flags(ar, br) | @product_flags(ai, bi) | @product_flags(ar, bi) | @product_flags(ai, br)
+        | @step_flags(ar * br - ai * bi, ar * br, ai * bi, WEFT_FP_OVERFLOW)
+        | @step_flags(ar * bi + ai * br, ar * bi, ai * br, WEFT_FP_OVERFLOW);
+}
+""",
+    "fused_flags": """
+static inline int32_t weft_fused_flags_$S($R r, $R a, $R b, $R c)
+{
+    return @step_flags(r, a, b, __builtin_isfinite(c) ? WEFT_FP_OVERFLOW : 0) & (__builtin_isnan(c) ? 0 : -1);
+}
+""",
+    "check_multiply_arrays": """
+static int32_t weft_check_multiply_arrays_$S($T a, $T b)
+{
+#ifdef __FMA__
+    const $R ar = __real__ a, ai = __imag__ a, br = __real__ b, bi = __imag__ b;
+    return @product_flags(ai, bi) | @product_flags(ai, br)
+        | @fused_flags(__builtin_fma$F(ar, br, -(ai * bi)), ar, br, ai * bi)
+        | @fused_flags(__builtin_fma$F(ar, bi, ai * br), ar, bi, ai * br);
+#else
+    return @check_multiply(a, b);
+#endif
+}
+""",
+    # Parts that have nothing to do with each other: NaN in one of them does not hide what happens in the other.
+    "check_parts": """
+static inline int32_t weft_check_parts_$S($T r, $T a, $T b, int32_t infinite)
+{
+    return @step_flags(__real__ r, __real__ a, __real__ b, infinite)
+        | @step_flags(__imag__ r, __imag__ a, __imag__ b, infinite);
+}
+""",
     "check_binary": """
 static inline int32_t weft_check_binary_$S($T r, $T a, $T b, int32_t infinite)
 {
