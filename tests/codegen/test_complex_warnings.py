@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import weft
-from tests.end_to_end.outcome import run
+from tests.end_to_end.outcome import assert_same_outcome, run
 
 PARTS = (0.0, 1.0, -2.0, np.inf, -np.inf, np.nan, 1e308, 1e200)
 NUMBERS = [complex(*parts) for parts in product(PARTS, PARTS)]
@@ -51,3 +51,15 @@ def test_single_elements_warn_as_numpys_do(function: Callable[..., Any]) -> None
 @pytest.mark.parametrize("function", [added, subtracted, multiplied], ids=lambda f: f.__name__)
 def test_scalars_warn_as_numpys_do(function: Callable[..., Any]) -> None:
     assert_same_warnings(function, np.complex128)
+
+
+def mixed(a, x, n, b):
+    return a + x, x - a, a * x, n + a, a / n, b + a
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_real_numbers_become_complex_ones_with_their_warnings() -> None:
+    program = weft.program(mixed, fallback="error")
+    for a in (np.complex64(1 + 2j), np.array([1 + 2j], np.complex64), np.array([1j, 3.0]), np.complex128(2j)):
+        for x in (2.5, 1e39, np.inf, np.nan):
+            assert_same_outcome(run(program, [a, x, 3, True]), run(mixed, [a, x, 3, True]), where=f"{a!r}, {x}")

@@ -139,9 +139,17 @@ def _check_integers(support: SupportFunctions, name: str, source: DType, texts: 
 def _check_cast(support: SupportFunctions, result: Operand, operand: Operand) -> str:
     source, text = operand.dtype, operand.text
     if result.dtype.kind in "fc":
-        parts = ("__real__ ", "__imag__ ") if result.dtype.kind == source.kind == "c" else ("",)
-        finite = support.need("isfinite", source) if source.kind == "c" and len(parts) == 1 else "__builtin_isfinite"
-        grown = [f"({finite}({part}{text}) & (__builtin_isinf({part}{result.text}) != 0))" for part in parts]
+        real, imaginary = ("__real__ ", "__imag__ ")
+        match source.kind, result.dtype.kind:
+            case "c", "c":
+                pairs = [(f"{part}{text}", f"{part}{result.text}") for part in (real, imaginary)]
+            case "c", _:
+                pairs = [(f"{real}{text}", result.text)]
+            case _, "c":
+                pairs = [(text, f"{real}{result.text}")]
+            case _:
+                pairs = [(text, result.text)]
+        grown = [f"(__builtin_isfinite({old}) & (__builtin_isinf({new}) != 0))" for old, new in pairs]
         return f"({' | '.join(grown)} ? WEFT_FP_OVERFLOW : 0)"
     if source.kind == "c":
         source = DType.FLOAT32 if source is DType.COMPLEX64 else DType.FLOAT64
