@@ -30,7 +30,9 @@ from weft_bench.kernel import Inputs, Kernel, Sizes
 from weft_bench.kernels import BY_NAME, KERNELS
 
 TYPED = [(kernel, dtype) for kernel in KERNELS for dtype in kernel.dtypes]
-typed = pytest.mark.parametrize(("kernel", "dtype"), TYPED, ids=[f"{kernel.name}-{dtype}" for kernel, dtype in TYPED])
+typed = pytest.mark.parametrize(
+    ("kernel", "dtype"), every(2, TYPED), ids=[f"{kernel.name}-{dtype}" for kernel, dtype in TYPED]
+)
 # With the same number everywhere there are rings without points, and no positive definite matrix.
 NOT_REPEATED = {"azimuthal_masks", "library_cholesky"}
 # At extents of 1 slices of a stencil clip, or there is an error: a guard's business.
@@ -102,7 +104,7 @@ def assert_same_value(actual: Any, expected: Any, tolerance_eps: float, name: st
 # ---------------------------------------------------------------- the ordinary forms
 
 
-@pytest.mark.parametrize(("kernel", "dtype", "layout"), every(2, laid_out()))
+@pytest.mark.parametrize(("kernel", "dtype", "layout"), every(3, laid_out()))
 def test_layouts(kernel: Kernel, dtype: str, layout: str) -> None:
     sizes = USUAL[kernel.name]
 
@@ -163,8 +165,11 @@ def test_mixed_layouts(kernel: Kernel, layout: str) -> None:
     assert_native(program)
 
 
-@each_kernel
-@pytest.mark.parametrize("form", [read_only, broadcast], ids=["read-only", "stride-0"])
+@pytest.mark.parametrize(
+    ("kernel", "form"),
+    in_turn(KERNELS, [read_only, broadcast]),
+    ids=lambda value: getattr(value, "__name__", None) or value.name,
+)
 def test_inputs_that_are_only_read(kernel: Kernel, form: Callable[[Kernel, Inputs], Inputs]) -> None:
     sizes = USUAL[kernel.name]
 
