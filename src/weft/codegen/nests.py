@@ -174,10 +174,8 @@ def _emit_parallel(kernel: Kernel, node: Map, along: Along | None) -> None:
     extents, rows = _extents(kernel, node), _is_split_in_rows(kernel, node)
     count = _bind_count(kernel, node, extents)
     work = kernel.bind(amount, "double", "work")
-    shape, machine = f"{', '.join(extents)}, {work}", kernel.support.machine
-    grain = f"{machine('grain_of_rows')}({shape})" if rows else ""
-    if rows and node.abreast > 1:
-        grain = f"{machine('grain_abreast')}({shape}, {node.abreast})"
+    sizes = ", ".join((*extents, work, str(node.abreast)))
+    grain = f"{kernel.support.machine('grain_of_rows')}({sizes})" if rows else ""
     emit_environment(kernel, body)
     still = "" if along is None else f"if ({along(body, extents[1] if rows else '1')})"
     with kernel.block(still) if still else nullcontext():

@@ -95,16 +95,9 @@ static inline int64_t weft_grain(int64_t count, double points)
     return count / parts + 1;
 }
 """,
-    # The same for `rows` of `width` iterations each: whole rows where there are enough of them.
+    # The same for `rows` of `width` iterations each: whole groups of rows abreast where there are enough of them.
     "grain_of_rows": """
-static inline int64_t weft_grain_of_rows(int64_t rows, int64_t width, double points)
-{
-    return rows >= 64 ? &grain(rows, points) * width : &grain(rows * width, points);
-}
-""",
-    # The same for rows of which so many go abreast.
-    "grain_abreast": """
-static inline int64_t weft_grain_abreast(int64_t rows, int64_t width, double points, int64_t abreast)
+static inline int64_t weft_grain_of_rows(int64_t rows, int64_t width, double points, int64_t abreast)
 {
     const int64_t grain = &grain(rows, points);
     return rows >= 64 ? (grain + abreast - 1) / abreast * abreast * width : &grain(rows * width, points);
