@@ -140,7 +140,7 @@ MALFORMED = [
     ("library", "reduce add S[:]", "reduce joined add S[:]", "a reduction is joined to nothing like it"),
     ("library", "reduce argmax L[:]", "reduce joined argmax L[:]", "a reduction is joined to nothing like it"),
     ("library", "scan add S[:] = S[:] axis 0", "scan add S[:] = S[:] axis 1", "there is no axis 1"),
-    ("library", "scan add S[:] = S[:]", "scan maximum S[:] = S[:]", "there is no scan by `maximum`"),
+    ("library", "scan add S[:] = S[:]", "scan subtract S[:] = S[:]", "there is no scan by `subtract`"),
     ("library", "A[:, :] @ B[0:%k.2, :] warn", "A[:, :] @ B[0, :] warn", "the ranks of a matrix product do not fit"),
     (
         "library",

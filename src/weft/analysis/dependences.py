@@ -141,15 +141,18 @@ class Legality:
     def _dependences(
         self, left: Effects, right: Effects, facts: Facts, relation: _Relation, *, first: bool = False
     ) -> list[Dependence]:
+        meeting = self._meeting(left, right, facts)
+        if not meeting:
+            return []
         rebound = left.binds | right.binds
         extents = self.extents_of(rebound)
         found: list[Dependence] = []
         for source in left.accesses:
             for sink in right.accesses:
+                if (source.container, sink.container) not in meeting:
+                    continue
                 kind = _kind(source, sink)
                 if kind is None or kind not in self.kinds:
-                    continue
-                if not self.memory.may_overlap(source.container, sink.container, facts.apart):
                     continue
                 pair = _Pair(
                     source,
@@ -162,6 +165,16 @@ class Legality:
                     if first:
                         return found
         return found
+
+    def _meeting(self, left: Effects, right: Effects, facts: Facts) -> set[tuple[str, str]]:
+        """The pairs of containers, one of them written, that may share memory."""
+        ours, theirs = _by_container(left), _by_container(right)
+        return {
+            (a, b)
+            for a, a_writes in ours.items()
+            for b, b_writes in theirs.items()
+            if (a_writes or b_writes) and self.memory.may_overlap(a, b, facts.apart)
+        }
 
     def extents_of(self, refs: Iterable[str]) -> frozenset[Value]:
         """The values that the binding of refs defines."""
@@ -410,6 +423,14 @@ def _owners(left: Index | None, right: Index | None, rows: Rows) -> _Relation:
 def _without(effects: Effects, containers: frozenset[str]) -> Effects:
     """What is done to all other containers."""
     return replace(effects, accesses=tuple(x for x in effects.accesses if x.container not in containers))
+
+
+def _by_container(effects: Effects) -> dict[str, bool]:
+    """The containers that are touched, and whether they are written."""
+    found: dict[str, bool] = {}
+    for access in effects.accesses:
+        found[access.container] = found.get(access.container, False) or access.writes
+    return found
 
 
 def _kind(source: Access, sink: Access) -> Kind | None:

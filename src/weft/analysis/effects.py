@@ -39,6 +39,7 @@ from weft.ir.nodes import (
     Yield,
 )  # fmt: skip
 from weft.ir.traverse import allocated_by, bound_items, bundle_views, call_views, leaving_bundles, values_defined_in
+from weft.support.memos import once_for_each
 from weft.support.records import record
 from weft.support.spans import Span
 
@@ -101,8 +102,29 @@ class Effects:
 
 def effects_of(nodes: Node | Iterable[Node], definitions: Mapping[Value, Index] | None = None) -> Effects:
     """The effects of a node, or of several in order."""
-    several: tuple[Node, ...] = (nodes,) if isinstance(nodes, Node) else tuple(nodes)
-    collector = _Collector(dict(definitions or {}))
+    if not isinstance(nodes, Node):
+        return _collected(tuple(nodes), definitions or {})
+    plain = _plain(nodes)
+    if not definitions or definitions.keys().isdisjoint(_speaks_of(nodes)):
+        return plain
+    return _collected((nodes,), definitions)
+
+
+@once_for_each
+def _plain(node: Node) -> Effects:
+    return _collected((node,), {})
+
+
+@once_for_each
+def _speaks_of(node: Node) -> frozenset[Value]:
+    """The values that definitions could replace in the effects of a node."""
+    accesses = _plain(node).accesses
+    bounds = (bound for a in accesses for i in a.iterators for bound in (i.start, i.stop, i.step))
+    return frozenset[Value]().union(*(i.values for a in accesses for i in a.index), *(bound.values for bound in bounds))
+
+
+def _collected(several: tuple[Node, ...], definitions: Mapping[Value, Index]) -> Effects:
+    collector = _Collector(dict(definitions))
     for node in several:
         collector.node(node, _Around())
     varying: frozenset[Value] = frozenset[Value]().union(*(values_defined_in(node) for node in several))
@@ -217,9 +239,11 @@ class _Collector:
         self.add_view(node.output, around, writes=True, span=node.span)
 
     def call(self, node: NumpyCall, around: _Around) -> None:
-        """It reads its arguments and writes what it makes. Their extents come with it, so only the names are known."""
+        """It reads its arguments and writes what it makes or changes. Extents come with it: only names are known."""
         for view in call_views(node):
             self.add_view(view, around, writes=False, span=node.span)
+        for view in node.changes:
+            self.add_view(view, around, writes=True, span=node.span)
         for name in allocated_by(node):
             self.allocates.add(name)
             access = Access(name, (), True, around.iterators, around.conditions, whole=True, span=node.span)

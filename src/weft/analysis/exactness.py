@@ -302,7 +302,7 @@ class _Search:
                 if exprs or any(self.view(view) for view in call_views(node)):
                     for value in defined_values(node):
                         self.mark(value)
-                    for name in allocated_by(node):
+                    for name in _written(node):
                         self.mark_container(name)
             case _:
                 return
@@ -344,7 +344,7 @@ def _written(node: Node) -> Iterable[str]:
             return [memlet.container for memlet, _ in writes]
         case Elementwise() | Reduce() | Scan() | MatMul():
             return [node.output.container]
-        case NumpyCall():
-            return allocated_by(node)
+        case NumpyCall(changes=changes):
+            return [*allocated_by(node), *(view.container for view in changes)]
         case _:
             return []

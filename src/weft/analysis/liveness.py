@@ -187,6 +187,8 @@ class _Search:
             case NumpyCall(site=site, given=given):  # it may raise: it stays, and so does what it gives
                 self.visible += (*self.shown(given), *defined_values(node), *allocated_by(node))
                 self.visible += (SiteNumber(site), *place.scope)
+                for view in node.changes:
+                    self.write(view.container, (*view_values(view), *place.scope), warns=False)
             case Guard(condition=condition, site=site):
                 self.visible += (*values_in(condition), SiteNumber(site), *place.scope)
             case Return():

@@ -59,8 +59,9 @@ def written_by(node: Node) -> Iterator[str]:
             yield from (memlet.container for memlet, _ in writes)
         case Elementwise() | Reduce() | Scan() | MatMul():
             yield node.output.container
-        case NumpyCall():
+        case NumpyCall(changes=changes):
             yield from allocated_by(node)
+            yield from (view.container for view in changes)
         case _:
             return
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import ChainMap
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Collection, Generator
 from contextlib import contextmanager
 from dataclasses import field
 from enum import Enum, auto
@@ -31,6 +31,25 @@ _COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 def words(text: str) -> set[str]:
     """The identifiers in C text; members of structs and what stands in comments do not count."""
     return set(_WORD.findall(_COMMENT.sub("", text)))
+
+
+def renamed(text: str, names: Collection[str]) -> tuple[str, tuple[str, ...]]:
+    """C text with these identifiers numbered in the order in which it names them, and that order."""
+    numbers: dict[str, str] = {}
+
+    def number(match: re.Match[str]) -> str:
+        name = match[0]
+        return numbers.setdefault(name, f"${len(numbers)}") if name in names else name
+
+    return _WORD.sub(number, _COMMENT.sub("", text)), tuple(numbers)
+
+
+@record
+class KnownBody:
+    """A function that is there, and its variables in the order in which its text names them."""
+
+    name: str
+    variables: tuple[str, ...]
 
 
 @record(frozen=False)
@@ -106,7 +125,7 @@ class Kernel:
     team_arrays: dict[str, str] = field(
         default_factory=dict[str, str]
     )  # what the threads of a team share: declarations
-    known_bodies: dict[tuple[str, str], str] = field(default_factory=dict[tuple[str, str], str])  # text -> number
+    known_bodies: dict[object, KnownBody] = field(default_factory=dict[object, KnownBody])  # by what they do
     turns: str = ""  # in a body that threads run: the variable that counts the turns until it asks for interrupts
     counter: int = 0
     extents: frozenset[Value] = field(init=False)

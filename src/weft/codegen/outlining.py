@@ -13,11 +13,10 @@ after:   struct f_env_0 { const double *a; int64_t n; int32_t fp; };
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Final
 
-from weft.codegen.kernel import Kernel, words
+from weft.codegen.kernel import Kernel, KnownBody, renamed, words
 from weft.support.records import record
 
 # Below this many points everything runs on the calling thread, even where others are awake.
@@ -31,16 +30,20 @@ COLD, WIDE = "__attribute__((cold)) ", "WEFT_WIDE "
 
 @record
 class Outlined:
-    """A body: its struct, its function, the variables it takes from outside, and the flags it gives back in `env`.
+    """A body: its struct, its function, and which members of the struct are which variables and flags of its caller.
 
     One that `polls` may end early, because of an interrupt.
     """
 
     env_type: str
     name: str
-    captured: tuple[str, ...]
-    flags: tuple[str, ...]
+    captured: tuple[tuple[str, str], ...]  # member, variable
+    flags: Mapping[str, str]  # by the caller's name of a flag, the member
     polls: bool
+
+    def flag(self, name: str, env: str = "env") -> str:
+        """Where a flag is found after a run with this environment."""
+        return f"{env}.{self.flags[name]}"
 
 
 def outline(
@@ -64,24 +67,42 @@ def outline(
     used, inside = words(body.text), kernel.variables.maps[0]
     # A second run gives its own variables names that the first one had.
     own = {*inside, *kernel.names.claimed[before:]} - kernel.team_arrays.keys()
-    captured = [(name, type_) for name, type_ in visible.items() if name in used and name not in own]
+    captured = {name: type_ for name, type_ in visible.items() if name in used and name not in own}
     kernel.variables, (kernel.parallel, kernel.turns, kernel.team) = visible, outer
     visible.update(inside)
-    name = _body(kernel, kind, partial(_function, captured, flags, polls + body.text))
-    env_type = f"struct {name.replace('_body_', '_env_')}"
-    return Outlined(env_type, name, tuple(name for name, _ in captured), tuple(flags), bool(polls))
+    return _body(kernel, kind, _Text(polls + body.text, captured, tuple(flags), own, bool(polls)))
 
 
-def _body(kernel: Kernel, kind: str, function: Callable[[str, str], str]) -> str:
-    """The name of a function: a new one, or one that is the same."""
-    text = function("struct _env_", "_body_")
-    known = kernel.known_bodies.get((kind, text))
+@record
+class _Text:
+    """What stands in a body: the text, the variables it takes from outside with their types, its flags, its own."""
+
+    text: str
+    captured: Mapping[str, str]
+    flags: tuple[str, ...]
+    own: Collection[str]
+    polls: bool
+
+
+def _body(kernel: Kernel, kind: str, body: _Text) -> Outlined:
+    """A new function, or one that is the same but for the names of its variables: that of another call, inlined."""
+    form, variables = renamed(body.text, {*body.captured, *body.flags, *body.own})
+    types = tuple(body.captured.get(name, "") for name in variables)
+    known = kernel.known_bodies.get((kind, form, types, len(body.flags)))
     if known is None:
         number, kernel.bodies = kernel.bodies, kernel.bodies + 1
-        known = kernel.known_bodies[kind, text] = f"{kernel.symbol}_body_{number}"
-        text = function(f"struct {kernel.symbol}_env_{number}", known)
+        known = KnownBody(f"{kernel.symbol}_body_{number}", variables)
+        kernel.known_bodies[kind, form, types, len(body.flags)] = known
+        text = _function(tuple(body.captured.items()), body.flags, body.text, _struct(known), known.name)
         kernel.outlined.append(text.replace("WEFT_OPAQUE ", f"WEFT_OPAQUE {kind}", 1) if kind else text)
-    return known
+    members = dict(zip(variables, known.variables, strict=True))
+    captured = tuple((members[name], name) for name in body.captured)
+    flags = {name: members[name] for name in body.flags}
+    return Outlined(_struct(known), known.name, captured, flags, body.polls)
+
+
+def _struct(body: KnownBody) -> str:
+    return f"struct {body.name.replace('_body_', '_env_')}"
 
 
 def _function(captured: Sequence[tuple[str, str]], flags: Sequence[str], text: str, env_type: str, name: str) -> str:
@@ -103,7 +124,8 @@ def _declarator(type_: str, name: str) -> str:
 
 def emit_environment(kernel: Kernel, body: Outlined, env: str = "env") -> None:
     """The struct with what a body takes from here."""
-    fields = [f".{name} = {name}" for name in body.captured] + [f".{name} = 0" for name in body.flags]
+    fields = [f".{member} = {name}" for member, name in body.captured]
+    fields += [f".{member} = 0" for member in body.flags.values()]
     kernel.line(f"{body.env_type} {env} = {{{', '.join(fields) or '0'}}};")
 
 

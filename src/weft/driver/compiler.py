@@ -34,6 +34,7 @@ from weft.runtime.files import NATIVE_DIRECTORY
 from weft.runtime.toolchain import BuildOptions, Toolchain
 from weft.support.abi import KernelInfo, Remark
 from weft.support.errors import CompileError
+from weft.support.memos import forget
 from weft.support.records import record
 from weft.support.spans import Span
 
@@ -99,8 +100,11 @@ def generate(  # noqa: PLR0913 - the options of a program, one by one
     if is_piece and is_too_little(lowered.program):
         raise TooLittle
     session = Session()
-    stages = run_steps(lowered.program, cpu_pipeline(without), session)
-    module = emit_kernel(stages[-1].program, strict=strict)
+    try:
+        stages = run_steps(lowered.program, cpu_pipeline(without), session)
+        module = emit_kernel(stages[-1].program, strict=strict)
+    finally:
+        forget()
     if dump is not None:
         dump.write(stages, module.source, module.units)
     info = module.info._replace(remarks=_remarks(session, function), statements=_statement_count(function))

@@ -24,6 +24,7 @@ def compile_call(node: NumpyCall, program: Program) -> Callable[[Machine], Left 
     args = [compile_bundle(bundle, program) for bundle in node.args]
     keywords = [(name, compile_bundle(bundle, program)) for name, bundle in node.keywords]
     views = [(view, compile_view(view, program.containers[view.container])) for view in call_views(node)]
+    changed = [(view, compile_view(view, program.containers[view.container])) for view in node.changes]
     check = checker(result_types(node, program.containers))
 
     def run(machine: Machine) -> Left | None:
@@ -36,6 +37,8 @@ def compile_call(node: NumpyCall, program: Program) -> Callable[[Machine], Left 
             results = None
         if results is None or not _take(machine, node, results, program):
             return machine.leave(node.site, f"{node.function} raises, or gives something unusual")
+        for view, source in changed:
+            machine.memory.touch(view.container, source(machine.env, machine.memory), write=True)
         return None
 
     return run

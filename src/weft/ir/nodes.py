@@ -254,7 +254,7 @@ class Reduce:
 
 @record(kw_only=True)
 class Scan:
-    """Running `op` (add or multiply) of `input` along `axis`, in order, into `output` of the same shape."""
+    """Running `op` (one of SCANS) of `input` along `axis`, in order, into `output` of its shape."""
 
     op: str
     output: View
@@ -294,10 +294,12 @@ class CallResult:
 
 @record(kw_only=True)
 class NumpyCall:
-    """Call a NumPy function that gives fresh results, and neither changes nor keeps its arguments.
+    """Call a NumPy function that gives fresh results, and keeps none of its arguments.
 
     `sizes` are the extents of the results that are known by the call only; the others must be as the containers say.
     Whatever else comes of the call (an exception, other types, other extents), the program leaves through the site.
+    What it `changes` it reads and writes: the state of a generator of random numbers, an array that it shuffles. Such a
+    call is made as often as the program says, and where it leaves through the site nothing has changed.
     """
 
     function: str  # dotted, from "numpy" on
@@ -305,6 +307,7 @@ class NumpyCall:
     keywords: tuple[tuple[str, Bundle], ...] = ()
     results: tuple[CallResult, ...]
     sizes: tuple[Value, ...] = ()
+    changes: tuple[View, ...] = ()
     site: int
     id: int = field(default=0, compare=False)
     span: Span | None = field(default=None, compare=False, repr=False)

@@ -122,6 +122,8 @@ OPS: Final = {
     **_ARITHMETIC, **_FUNCTIONS, **_COMPARISONS, **_PREDICATES, **_BITS, **_STRUCTURE, **_OVERFLOW,
 }  # fmt: skip
 
+SCANS: Final = ("add", "multiply", "minimum", "maximum")  # of which there are running ones
+
 # ---- warnings -------------------------------------------------------------------------------------------------------
 
 OVERFLOWING: Final = frozenset(("add", "subtract", "multiply", "negative", "absolute"))  # of integers

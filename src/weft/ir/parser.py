@@ -251,6 +251,7 @@ def _call(source: Source) -> NumpyCall:
     source.expect("->")
     results = source.sequence(_result)
     sizes = source.sequence(Source.define) if source.accept("sizes") else ()
+    changes = source.sequence(parse_view) if source.accept("changes") else ()
     source.expect("site")
     return NumpyCall(
         function=function,
@@ -258,6 +259,7 @@ def _call(source: Source) -> NumpyCall:
         keywords=tuple((name, bundle) for name, bundle in given if name),
         results=results,
         sizes=sizes,
+        changes=changes,
         site=source.integer(),
         id=source.next_id(),
     )

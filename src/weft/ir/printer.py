@@ -374,7 +374,8 @@ class _Printer(_ExprPrinter):
         given += [f"{print_name(name)}={self.bundle(bundle)}" for name, bundle in node.keywords]
         text = f"call {print_name(node.function)}({', '.join(given)}) -> ({', '.join(map(self._result, node.results))})"
         sizes = f" sizes ({', '.join(map(self.define, node.sizes))})" if node.sizes else ""
-        return f"{text}{sizes} site {node.site}"
+        changes = f" changes ({', '.join(map(self.view, node.changes))})" if node.changes else ""
+        return f"{text}{sizes}{changes} site {node.site}"
 
     def _result(self, result: CallResult) -> str:
         order = f" axes ({', '.join(map(str, result.order))})" if result.order else ""

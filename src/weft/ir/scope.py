@@ -113,6 +113,8 @@ class Scope:
 
     def use(self, expr: Expr) -> None:
         """Values are visible, operations well typed."""
+        if not isinstance(expr, Value) and expr in self._checked:
+            return
         stack: list[Expr] = [expr]
         while stack:
             top = stack.pop()

@@ -205,6 +205,7 @@ class Substitution:
             keywords=_each(lambda pair: _pair(pair, pair[0], self.bundle(pair[1])), node.keywords),
             results=_each(self._result, node.results),
             sizes=_each(self.defined, node.sizes),
+            changes=_each(self.view, node.changes),
         )
 
     def _result(self, result: CallResult) -> CallResult:

@@ -39,6 +39,7 @@ from weft.ir.nodes import (
     While,
     Yield,
 )  # fmt: skip
+from weft.support.memos import once_for_each
 
 
 def inner_regions(node: Node) -> tuple[Region, ...]:
@@ -116,8 +117,10 @@ def leaving_bundles(node: Node) -> tuple[Bundle, ...]:
 
 
 def call_views(node: Node) -> tuple[View, ...]:
-    """The views among the arguments of a NumPy call."""
-    return tuple(v for bundle in node.given for v in bundle_views(bundle)) if isinstance(node, NumpyCall) else ()
+    """The views among the arguments of a NumPy call, and of what it changes."""
+    if not isinstance(node, NumpyCall):
+        return ()
+    return (*(view for bundle in node.given for view in bundle_views(bundle)), *node.changes)
 
 
 def allocated_by(node: Node) -> tuple[str, ...]:
@@ -191,6 +194,7 @@ def bound_extents(node: Node, containers: Mapping[str, Container]) -> Iterator[V
                 yield from (value for extent in containers[target].shape for value in extent.values)
 
 
+@once_for_each
 def values_defined_in(node: Node) -> frozenset[Value]:
     """The values a node defines, and those defined inside it."""
     found = set(defined_values(node))
@@ -208,7 +212,7 @@ def used_values(node: Node) -> Iterator[Value]:
         yield from values_in(expr)
     for view in node_views(node):
         yield from view_values(view)
-    for bundle in (*leaving_bundles(node), *(node.given if isinstance(node, NumpyCall) else ())):
+    for bundle in (*leaving_bundles(node), *((*node.given, *node.changes) if isinstance(node, NumpyCall) else ())):
         yield from bundle_values(bundle)
     for item in bound_items(node):
         yield from view_values(item) if isinstance(item, View) else values_in(item)
@@ -282,6 +286,7 @@ def node_views(node: Node) -> tuple[View, ...]:
             return ()
 
 
+@once_for_each
 def touched_containers(node: Node) -> frozenset[str]:
     """Every container named in a node or inside it, for whatever reason."""
     found: set[str] = set()

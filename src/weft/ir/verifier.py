@@ -41,6 +41,7 @@ from weft.ir.nodes import (
     Yield,
     full_view,
 )  # fmt: skip
+from weft.ir.ops import SCANS
 from weft.ir.scope import Scope, may_be
 from weft.ir.signature import signature_fault
 from weft.support.errors import InternalError
@@ -173,7 +174,7 @@ def _check_dataflow(node: Alloc | Elementwise | Reduce | Scan | MatMul | Tasklet
         case Scan():
             scope.view(node.input)
             scope.view(node.output, write=True)
-            scope.require(node.op in ("add", "multiply"), f"there is no scan by `{node.op}`")
+            scope.require(node.op in SCANS, f"there is no scan by `{node.op}`")
             scope.require(node.input.rank == node.output.rank, "input and output of a scan differ in rank")
             scope.require(0 <= node.axis < node.input.rank, f"there is no axis {node.axis}")
         case MatMul():
@@ -200,6 +201,8 @@ def _check_call(node: NumpyCall, scope: Scope, place: _Place) -> None:
     scope.require(node.site in scope.sites, f"site {node.site} does not stand above")
     for bundle in node.given:
         scope.bundle(bundle, leaves=False)
+    for view in node.changes:
+        scope.view(view, write=True)
     shapes = [scope.container(result.target).shape for result in node.results if isinstance(result.target, str)]
     extents = {extent for shape in shapes for extent in shape}
     for value in node.sizes:

@@ -82,7 +82,8 @@ def writes(node: Node, containers: Containers) -> list[Move]:
         case Elementwise() | Reduce() | Scan() | MatMul():
             return [_view(node.output, containers)]
         case NumpyCall():
-            return [_view(full_view(containers[name]), containers) for name in allocated_by(node)]
+            made = [full_view(containers[name]) for name in allocated_by(node)]
+            return [_view(view, containers) for view in (*made, *node.changes)]
         case _:
             return _merged((access for access in accesses(node) if access.write), containers)
 
@@ -117,6 +118,7 @@ def accesses(node: Node) -> Iterator[Access]:
             yield _of_view(node.output, write=True)
         case NumpyCall():  # what it makes is its own
             yield from (_of_view(view) for view in call_views(node))
+            yield from (_of_view(view, write=True) for view in node.changes)
         case _:
             yield from _of_regions(node)
 
