@@ -110,3 +110,20 @@ def ends_of_two_types(x, cuts):
         first = first + cut
         step = cut
     return total, x[first:], first
+
+
+@TABLE.add(lambda: (f8(6, 6),), lambda: (f4(5, 7),), lambda: (i8(3, 3),), lambda: (f8(0, 4),), need="native")
+def slices_of_one(x):
+    y = x.copy()
+    for k in range(x.shape[0]):
+        through = x[:, k : k + 1] + x[k : k + 1, :]
+        y = np.where(through < y, through, y)
+    return y
+
+
+@TABLE.add(lambda: (f8(4, 3),), lambda: (f8(3, 4),), lambda: (f8(1, 1),), need="compiled")
+def slices_of_one_and_none(x):
+    total = 0.0
+    for k in range(x.shape[0] + 1):
+        total += x[:, k : k + 1].sum() + x[k : k + 1].size
+    return total, x[2:3], x[:, 3:4].shape

@@ -238,3 +238,38 @@ def a_number_that_may_be_an_integer_in_a_loop(a, b, c, x):
     for _ in range(len(c)):
         c[:] = np.maximum(c[::-1] <= c, min(len(c), x)) % np.copy(c / a.shape[0])
     return c
+
+
+LARGEST = 2**63 - 1
+
+
+@FOUND.add(*(lambda k=k, n=n: (f8(7), f8(n), k) for k in (2, -3, LARGEST, -LARGEST - 1) for n in (8, 3)), need="right")
+def places_beyond_every_range(x, y, k):
+    for i in range(len(x)):
+        if i < k:
+            y[i + 1] = x[i]
+        else:
+            y[i] = 3.0
+    for i in range(len(x)):
+        if i <= k:
+            x[i] = x[i] * 2.0
+    for i in range(len(x)):
+        if i != k:
+            x[i] += 1.0
+    for i in range(1, len(x)):
+        if i + 3 < k or k - i > 2:
+            x[i] = -1.0
+
+
+@FOUND.add(
+    *(lambda k=k, n=n: (f8(7) - 3, f8(3), n, k) for k in (-2, LARGEST, LARGEST - 4, -LARGEST - 1) for n in (5, 7, 0))
+)
+def places_of_stores_beyond_int64(x, y, n, k):
+    for i in range(n):
+        if x[i] > 0.0:
+            y[i + k] = x[i]
+    s = 0.0
+    for i in range(n):
+        if x[i] > 0.0:
+            s += y[2 * i - k]
+    return s

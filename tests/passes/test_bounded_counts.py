@@ -49,6 +49,14 @@ def turns_of_a_while(a, k):
     return c
 
 
+def of_two_arrays(a, k):
+    c = 0
+    for x, y in zip(a, a[k:], strict=False):
+        if x < y:
+            c += 1
+    return c
+
+
 def by_what_is_read(a, k):
     c = 0
     for i in range(len(a)):
@@ -115,7 +123,7 @@ def overflow_checks(program: Any) -> int:
     return sum("int too large" in node.reason for node in all_nodes(program.body) if isinstance(node, Guard))
 
 
-@pytest.mark.parametrize("function", [positive, up_and_down, turns_of_a_while], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("function", [positive, up_and_down, turns_of_a_while, of_two_arrays], ids=lambda f: f.__name__)
 def test_a_counter_is_not_checked(function: Callable[..., Any]) -> None:
     before = lower(function, (vector(9), 3)).program
     made, _ = through(before, BoundedCounts())

@@ -102,6 +102,13 @@ def a_sum_for_rows(A, x, y, u, v):
         x[i] = total
 
 
+def a_sum_stored_behind_rows(A, x, y, u, v):
+    for i in range(A.shape[0]):
+        total = np.sum(A[i] * y)
+        u += v[i] * A[i]
+        x[i] = total
+
+
 def independent_as_it_is(A, x, y, u, v):
     for i in range(len(x)):
         x[i] = 2.0 * v[i]
@@ -115,7 +122,11 @@ def read_where_it_is_written(A, x, y, u, v):
         v[i] = t + 1.0
 
 
-SUMS = [(a_sum_beside_rows, 2), (a_sum_for_rows, 1)]  # which get memory on the stack by passes before
+SUMS = [
+    (a_sum_beside_rows, 2),
+    (a_sum_stored_behind_rows, 2),
+    (a_sum_for_rows, 1),
+]  # which get memory on the stack by passes before
 KEPT = [
     needed_in_the_next_turn, changed_for_the_next_turn, both_in_order, independent_as_it_is, read_where_it_is_written,
 ]  # fmt: skip

@@ -478,6 +478,38 @@ def writes_beside(a, b):
     return s
 
 
+def sum_of_what_is_written(a, b):
+    s = np.float64(0)
+    for i in range(len(a)):
+        b[i] = a[i] * 2
+        s += b[i]
+    return s
+
+
+def read_before_it_is_written(a, b):
+    s = np.float64(0)
+    for i in range(len(a)):
+        s += b[i]
+        b[i] = a[i] * 2
+    return s
+
+
+def the_same_element_in_all_turns(a, b):
+    s = np.float64(0)
+    for i in range(len(a)):
+        s += b[0]
+        b[i] = a[i] * 2
+    return s
+
+
+def changed_by_the_next(a, b):
+    s = np.float64(0)
+    for i in range(len(a) - 1):
+        b[i] = a[i] * 2
+        s += b[i + 1]
+    return s
+
+
 def element_read_elsewhere(a, b):
     for i in range(len(a)):
         b[0] += b[i]
@@ -518,9 +550,18 @@ def may_warn_on_one_side(a, b):
 STAYS = [
     alternating, horner, prefix, prefix_before, doubled, added_twice, fibonacci, exchanged, one_needs_the_other,
     condition_on_the_sum, halved, element_first_max, position_of_the_largest, last_positive, scaled_product,
-    writes_beside, element_read_elsewhere, element_that_moves, scatter, element_copied_out, guarded_read,
-    may_warn_on_one_side,
+    read_before_it_is_written, element_read_elsewhere, element_that_moves, scatter, element_copied_out, guarded_read,
+    may_warn_on_one_side, changed_by_the_next, the_same_element_in_all_turns,
 ]  # fmt: skip
+
+
+@pytest.mark.parametrize("function", [writes_beside, sum_of_what_is_written], ids=lambda f: f.__name__)
+def test_a_light_sum_goes_beside_what_is_written(function: Callable[..., Any], golden: Golden) -> None:
+    made, _ = through(unguarded(function, (vector(9), vector(9, seed=1))), *STEPS)
+    assert (count(made, Reduce), count(made, Loop)) == (1, 1)
+    assert body_text(made) == golden
+    for size in SIZES:
+        assert_agrees(function, made, lambda size=size: (vector(size), vector(size, seed=1)))
 
 
 @pytest.mark.parametrize("function", STAYS, ids=lambda f: f.__name__)

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import TypeAlias
 
-from weft.analysis.ranges import is_nonnegative, value_bounds
+from weft.analysis.ranges import fits_int64, is_no_less, is_nonnegative, value_bounds
 from weft.ir.dtypes import NP_BOOL, DType
 from weft.ir.exprs import Const, Expr, Index, Op, Value, const, const_index, index, op, polynomial_of
 from weft.support.records import record
@@ -163,7 +163,7 @@ def follows(polynomial: Index, fact: Constraint | None) -> bool:
     """Whether a polynomial is never negative, by bounds and at most one fact."""
     if fact is None:
         return is_nonnegative(polynomial)
-    if is_nonnegative(polynomial - fact.index):
+    if is_no_less(polynomial, fact.index):
         return True
     return fact.equal and is_nonnegative(polynomial + fact.index)
 
@@ -241,6 +241,18 @@ def condition_of(clause: Clause) -> Expr:
 def _expression(atom: Atom) -> Expr:
     if not isinstance(atom, Constraint):
         return atom
-    left = polynomial_of((monomial, factor) for monomial, factor in atom.index.terms if factor > 0)
-    right = polynomial_of((monomial, -factor) for monomial, factor in atom.index.terms if factor < 0)
-    return op("equal" if atom.equal else "greater_equal", (left, right), NP_BOOL)
+    return op("equal" if atom.equal else "greater_equal", sides_of(atom), NP_BOOL)
+
+
+def sides_of(atom: Constraint) -> tuple[Index, Index]:
+    """The polynomials to compare. A value of which nothing is known is alone, where a sum with it may leave int64."""
+    terms = atom.index.terms
+    left = polynomial_of((monomial, factor) for monomial, factor in terms if factor > 0)
+    right = polynomial_of((monomial, -factor) for monomial, factor in terms if factor < 0)
+    if fits_int64(left) and fits_int64(right):
+        return left, right
+    for monomial, factor in terms:
+        rest = atom.index - polynomial_of([(monomial, factor)])
+        if len(monomial) == 1 and abs(factor) == 1 and fits_int64(rest) and fits_int64(-rest):
+            return (index(monomial[0]), -rest) if factor > 0 else (rest, index(monomial[0]))
+    return left, right

@@ -9,9 +9,10 @@ outwards, until only numbers are left: for `i < n`, `j <= i - 1` it shows `n - j
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import lru_cache
 
-from weft.ir.exprs import Index, Value
+from weft.ir.exprs import Index, Monomial, Value
 
 INT64_MIN, INT64_MAX = -(1 << 63), (1 << 63) - 1
 _MAX_STEPS = 16
@@ -33,8 +34,12 @@ def value_bounds(value: Value) -> tuple[int, int]:
 @lru_cache(_KEPT)
 def index_bounds(index: Index) -> tuple[int, int]:
     """Inclusive bounds by interval arithmetic; exact integers, so they may lie outside int64."""
+    return _bounds(index.terms)
+
+
+def _bounds(terms: Iterable[tuple[Monomial, int]]) -> tuple[int, int]:
     low = high = 0
-    for monomial, coefficient in index.terms:
+    for monomial, coefficient in terms:
         term = (coefficient, coefficient)
         for value in monomial:
             a, b = value_bounds(value)
@@ -62,6 +67,25 @@ def is_nonnegative(index: Index) -> bool:
             return False
         current = lowered
     return False
+
+
+@lru_cache(4 * _KEPT)
+def is_no_less(index: Index, other: Index) -> bool:
+    """Whether one polynomial is provably never less than another."""
+    if _has_ranges(index) or _has_ranges(other):
+        return is_nonnegative(index - other)
+    # The bounds of its values are all there is to know: the difference itself need not be made.
+    if index.values.isdisjoint(other.values):
+        return index_bounds(index)[0] >= index_bounds(other)[1]
+    rest = dict(index.terms)
+    for monomial, coefficient in other.terms:
+        rest[monomial] = rest.get(monomial, 0) - coefficient
+    return _bounds(rest.items())[0] >= 0
+
+
+@lru_cache(_KEPT)
+def _has_ranges(index: Index) -> bool:
+    return any(value.floor is not None or value.ceiling is not None for value in index.values)
 
 
 def is_positive(index: Index) -> bool:

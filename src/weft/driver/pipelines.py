@@ -8,6 +8,7 @@ from weft.passes.add_products import AddProducts
 from weft.passes.base import Pass
 from weft.passes.bounded_counts import BoundedCounts
 from weft.passes.carried_in_place import CarriedInPlace
+from weft.passes.choose_stores import ChooseStores
 from weft.passes.collapse_maps import CollapseMaps
 from weft.passes.common_results import CommonResults
 from weft.passes.contractions import Contractions
@@ -45,6 +46,7 @@ from weft.passes.schedule_maps import ScheduleMaps
 from weft.passes.simplify import Simplify
 from weft.passes.split_loops import SplitLoops
 from weft.passes.split_maps import SplitMaps
+from weft.passes.split_ranges import SplitRanges
 from weft.passes.stack_arrays import StackArrays
 from weft.passes.strip_loops import StripLoops
 from weft.passes.structure_continues import StructureContinues
@@ -63,6 +65,11 @@ def cpu_pipeline(without: Collection[str] = ()) -> tuple[Pass, ...]:
 
 
 def _cpu_passes() -> tuple[Pass, ...]:
+    return (*_loops_to_maps(), *_maps())
+
+
+def _loops_to_maps() -> tuple[Pass, ...]:
+    """From whole arrays and loops to maps and sums."""
     return (
         NameArrays(),
         Simplify(loop_sites=True),
@@ -71,6 +78,7 @@ def _cpu_passes() -> tuple[Pass, ...]:
         BoundedCounts(),
         UnifyCarries(),
         UnifyBranches(),
+        SplitRanges(),  # before guards are looked at: those of the parts are simpler
         HoistGuards(),
         GatherGuards(),
         GuardsAhead(),  # of those that are left
@@ -80,10 +88,19 @@ def _cpu_passes() -> tuple[Pass, ...]:
         StackArrays(most_bytes=16),  # the result of a sum in an iteration is no obstacle
         DistributeLoops(),  # what is in the way of sums and maps
         LoopReductions(),
+        DistributeLoops(),  # of the loops around those that are sums now
+        LoopReductions(),
         GuardsAhead(),  # of what was carried in a loop that is none any more
         RecurrencesOutward(),  # the sums of its elements are sums by now, and its columns become maps
         SumsForward(),  # of the recurrences that are left
+        SplitRanges(meeting=True),  # of the loops that would not be maps
         LoopToMap(),
+    )
+
+
+def _maps() -> tuple[Pass, ...]:
+    """What becomes of maps and sums."""
+    return (
         CollapseMaps(),
         RowsInOrder(),  # of the maps that are still in maps
         SumsOutward(),
@@ -93,6 +110,7 @@ def _cpu_passes() -> tuple[Pass, ...]:
         AddProducts(),  # loops as they are left
         SumsOfRows(),  # of the loops that are left
         Contractions(),  # sums outside of maps, as the passes before leave them
+        ChooseStores(),  # at points of maps that are as large as they get
         ReadPieces(),  # when readers are as large as they get
         CollapseMaps(),  # of parts that are one point wide
         FuseMaps(),

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import field
 from typing import Any, Generic, TypeAlias, TypeVar
 
-from weft.analysis.ranges import index_bounds, is_nonnegative, value_bounds
+from weft.analysis.ranges import index_bounds, is_no_less, is_nonnegative, value_bounds
 from weft.ir.dtypes import NP_BOOL, PY_INT, ScalarType
 from weft.ir.exprs import Const, Expr, Index, IndexLike, Value, const, const_index, index, op, polynomial_of
 from weft.ir.nodes import Container, Elementwise, Guard, Let, Node, Region, Site, Tasklet
@@ -269,7 +269,7 @@ class Guards:
         """Whether `value >= 0` follows from bounds and the guards in force."""
         if is_nonnegative(value):
             return True
-        return any(is_nonnegative(value - fact) for scope in self.scopes for fact in scope.nonnegative)
+        return any(is_no_less(value, fact) for scope in self.scopes for fact in scope.nonnegative)
 
     def leave(self, reason: str) -> Never:
         """Give up here: Python repeats the statement and raises, or does what we cannot."""

@@ -181,13 +181,35 @@ def slice_range(build: Builder, item: Slice, extent: Index) -> tuple[Index, Inde
         build.guard_nonnegative(step - 1, "slice step is not positive")
     if known is not None and known < 0:
         return _descending(build, item, extent, step)
-    start = _end(build, item.start, extent, ZERO)
-    stop = _end(build, item.stop, extent, extent)
+    asked = [_asked(build, item.start), _asked(build, item.stop)]
+    if known == 1 and (only := _only_element(build, asked, extent)) is not None:
+        return only, ONE, step
+    start = ZERO if asked[0] is None else _end(build, asked[0], extent)
+    stop = extent if asked[1] is None else _end(build, asked[1], extent)
     span = span_length(build, start, stop)
     if known == 1:
         return start, span, step
     rounded = op("floor_divide", (span + step - 1, step), PY_INT)
     return start, build.let_index(rounded, "len", low=0), step
+
+
+def _only_element(build: Builder, asked: Sequence[Index | None], extent: Index) -> Index | None:
+    """Where `k:k + 1` begins, guarded to be inside of the axis: of one element it broadcasts, of none it would not."""
+    start, stop = asked
+    if start is None or stop is None or (stop - start).constant != 1 or not build.proves_nonnegative(start):
+        return None
+    if build.proves_nonnegative(start - extent):
+        return None
+    if not build.proves_nonnegative(extent - stop):
+        build.guard_nonnegative(extent - stop, "slice reaches outside the axis")
+    return start
+
+
+def _asked(build: Builder, operand: Operand) -> Index | None:
+    """An end of a slice as it is written; None where there is none."""
+    if isinstance(operand, Static) and operand.value is None:
+        return None
+    return _part(build, operand, ZERO)
 
 
 def _part(build: Builder, operand: Operand, default: Index) -> Index:
@@ -200,11 +222,8 @@ def _part(build: Builder, operand: Operand, default: Index) -> Index:
     return build.bounded(value)
 
 
-def _end(build: Builder, operand: Operand, extent: Index, default: Index) -> Index:
+def _end(build: Builder, value: Index, extent: Index) -> Index:
     """One end of an ascending slice, between 0 and the extent."""
-    if isinstance(operand, Static) and operand.value is None:
-        return default
-    value = _part(build, operand, default)
     if build.proves_nonnegative(-value - 1):
         value = value + extent
     elif not build.proves_nonnegative(value):

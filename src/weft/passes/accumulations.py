@@ -191,7 +191,7 @@ class Recogniser:
             return False
         passed_over = step.private | self.beside
         others = [self.code.uses(value) for value in self.code.order if value not in passed_over]
-        others += [_used(other) for other in self.code.writes if other is not write]
+        others += [used_by(other) for other in self.code.writes if other is not write]
         others += [frozenset(used_values(node)) for node in self.code.reduces.values()]
         return not any(used & own for used in others)
 
@@ -220,7 +220,8 @@ class Recogniser:
         return self.warn_sites[step.warn].operation.startswith("scalar ")
 
 
-def _used(write: Write) -> frozenset[Value]:
+def used_by(write: Write) -> frozenset[Value]:
+    """The values that are written, and those that say where."""
     return values_in(write.expr).union(*(coordinate.values for coordinate in write.memlet.index))
 
 

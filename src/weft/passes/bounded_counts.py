@@ -43,18 +43,21 @@ class BoundedCounts:
         return rewrite_regions(bench, lambda region, facts: _unchecked(region, facts, bench))
 
 
-def _unchecked(region: Region, _facts: Facts, bench: Bench) -> Region:
-    nodes = tuple(_loop(node, bench) if isinstance(node, Loop | While) else node for node in region.nodes)
-    return region if all(a is b for a, b in zip(nodes, region.nodes, strict=True)) else Region(nodes)
+def _unchecked(region: Region, facts: Facts, bench: Bench) -> Region:
+    nodes: list[Node] = []
+    for node in region.nodes:
+        nodes.append(_loop(node, facts, bench) if isinstance(node, Loop | While) else node)
+        facts = facts.after(node)
+    return region if all(a is b for a, b in zip(nodes, region.nodes, strict=True)) else Region(tuple(nodes))
 
 
-def _loop(loop: Loop | While, bench: Bench) -> Loop | While:
+def _loop(loop: Loop | While, facts: Facts, bench: Bench) -> Loop | While:
     counters: dict[Value, Value] = {}
     for carry in loop.carries:
         if isinstance(carry.target, Value) and carry.target.type == PY_INT and not isinstance(carry.init, View):
             versions = _Versions(carry.target)
             if versions.follow(loop):
-                counters.update(versions.bounded(loop, carry.init))
+                counters.update(versions.bounded(_most_turns(loop, facts), carry.init))
     if not counters:
         return loop
     body = rewrite_nodes(loop.body, lambda node: () if _never_fails(node, counters) else None)
@@ -138,9 +141,9 @@ class _Versions:
                 return (low + least, high + most)
         return None
 
-    def bounded(self, loop: Loop | While, init: Expr) -> Iterator[tuple[Value, Value]]:
-        """The values, with the bounds they have in all iterations."""
-        first, turns = as_index(init), _most_turns(loop)
+    def bounded(self, turns: int | None, init: Expr) -> Iterator[tuple[Value, Value]]:
+        """The values, with the bounds they have in all iterations, of which there are so many at most."""
+        first = as_index(init)
         if first is None or turns is None:
             return
         low, high = index_bounds(first)
@@ -152,14 +155,16 @@ class _Versions:
                 yield value, replace(value, low=ends[0], high=ends[1])
 
 
-def _most_turns(loop: Loop | While) -> int | None:
+def _most_turns(loop: Loop | While, facts: Facts) -> int | None:
     if isinstance(loop, While):
         return _MOST_TURNS
     by = loop.step.constant
     if not by:
         return None
-    span = index_bounds(loop.stop - loop.start if by > 0 else loop.start - loop.stop)[1]
-    return max(0, span) // abs(by) + 1
+    span = loop.stop - loop.start if by > 0 else loop.start - loop.stop
+    # What a fact says is not negative may be added: the shorter of two arrays is no longer than either.
+    forms = (span, *(span + fact.index for fact in facts.constraints))
+    return max(0, min(index_bounds(form)[1] for form in forms)) // abs(by) + 1
 
 
 def _goes_on(node: Node) -> bool:

@@ -55,7 +55,7 @@ def _distribute(loop: Loop, facts: Facts, bench: Bench, named: frozenset[int]) -
     if why_serial(loop, facts, bench.legality, named) is None:
         return None
     parts = _Parts(loop, facts, bench, named)
-    groups = parts.grouped(parts.cut(body))
+    groups = parts.grouped(parts.cut(parts.raised(body)))
     if len(groups) < 2:
         return None
     bench.note(f"the loop over {loop.var.name} becomes {len(groups)}, some of them independent", loop, done=True)
@@ -100,6 +100,21 @@ class _Parts:
     def loop(self, nodes: Sequence[Node]) -> Loop:
         """The loop with a part of its body."""
         return replace(self.whole, body=Region((*nodes, Continue())), id=self.bench.number())
+
+    def raised(self, body: Sequence[Node]) -> list[Node]:
+        """The body with the tasklets behind loops in front of them, where neither needs the other."""
+        inside = self.facts.inside(self.whole, self.bench.legality.memory)[0]
+        nodes: list[Node] = []
+        for node in body:
+            place = len(nodes)
+            while place and isinstance(node, Tasklet) and isinstance(nodes[place - 1], Loop | Map):
+                above = nodes[place - 1]
+                needs = values_used_in(Region((node,))) & values_defined_in(above)
+                if needs or not self.bench.legality.independent(above, node, inside):
+                    break
+                place -= 1
+            nodes.insert(place, node)
+        return nodes
 
     def cut(self, body: Sequence[Node]) -> list[tuple[Node, ...]]:
         """The body in as many parts as may be, each with what it needs of those above."""

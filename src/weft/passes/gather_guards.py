@@ -77,7 +77,7 @@ class _Open:
 
     site: OpenSite
     end: int  # where its guards end
-    defined: set[Value] = field(default_factory=set[Value])
+    defined: set[Value] = field(default_factory=set[Value])  # since, of the earliest site alone
     may_warn: bool = False
     warned: bool = False  # whether something could, before the last site
 
@@ -105,8 +105,14 @@ def _gather(region: Region, bench: Bench, writes: Writes) -> Region:
 
 def _still_open(node: Node, opened: list[_Open], bench: Bench, writes: Writes) -> list[_Open]:
     """The sites that are open after a node; none if the first one is not, for guards that move stand behind it."""
-    kept = [one for one in opened if _note(node, one, bench, writes)]
-    return kept if kept[:1] == opened[:1] else []
+    if not opened or effects_of(node).jumps or writes.close(node, opened[0].site):
+        return []
+    opened[0].defined |= bench.defines(node)
+    kept = [opened[0], *(one for one in opened[1:] if not writes.close(node, one.site))]
+    if any(_warns(inner) for inner in all_nodes(Region((node,)))):
+        for one in kept:
+            one.may_warn = True
+    return kept
 
 
 def _place_guard(nodes: list[Node], guard: Guard, opened: list[_Open], bench: Bench) -> None:
@@ -126,13 +132,6 @@ def _place_guard(nodes: list[Node], guard: Guard, opened: list[_Open], bench: Be
         own = opened[-1].site.number == guard.site
         earliest = next((one.site.number for one in opened if not one.warned), guard.site)
         nodes.append(replace(guard, site=earliest) if own and earliest != guard.site else guard)
-
-
-def _note(node: Node, current: _Open, bench: Bench, writes: Writes) -> bool:
-    """Take a node into account; False if Python could see what it writes, or if it may leave the region."""
-    current.defined |= bench.defines(node)
-    current.may_warn |= any(_warns(inner) for inner in all_nodes(Region((node,))))
-    return not effects_of(node).jumps and not writes.close(node, current.site)
 
 
 def _warns(node: Node) -> bool:

@@ -42,6 +42,8 @@ from weft.ir.nodes import (
 from weft.ir.substitution import with_fresh_values
 from weft.ir.traverse import all_nodes, bound_extents, values_defined_in
 from weft.passes.base import Bench
+from weft.passes.exact_conditions import is_exact
+from weft.passes.guard_corners import Front, holds_everywhere
 from weft.passes.hoist_guards import ends_iteration
 from weft.passes.loop_bodies import Count, counted, ends, is_less
 from weft.passes.open_sites import OpenSite
@@ -312,9 +314,11 @@ class Look:
         single = all(len(clause) == 1 and isinstance(clause[0], Constraint) for clause in clauses)
         if not single or not all(_is_linear(atom, loop.var) for atom in atoms):
             return False
-        wanted: list[Expr] = []
-        for place in (loop.start, loop.stop - 1):
-            wanted += [condition_of((Constraint(atom.index.substitute({loop.var: place})),)) for atom in atoms]
+        places = (loop.start, loop.stop - 1)
+        at_ends = [(Constraint(atom.index.substitute({loop.var: place})),) for place in places for atom in atoms]
+        if not all(is_exact(clause, self.facts, self.bench) for clause in at_ends):
+            return False
+        wanted = [condition_of(clause) for clause in at_ends]
         empty = op("greater_equal", (loop.start, loop.stop), NP_BOOL)
         guard = replace(found.guard, condition=op("logical_or", (empty, _all(wanted)), NP_BOOL))
         others = tuple(other for other in found.loops if other is not loop)
@@ -432,6 +436,25 @@ def _joining(container: Container, source: Elements, loop: Loop, bench: Bench) -
         op="minimum", output=full_view(container), input=source, axes=tuple(range(source.rank)),
         initial=const(True, NP_BOOL), id=bench.number(), span=loop.span,
     )  # fmt: skip
+
+
+def always(look: Look) -> Expr | None:
+    """What lets all guards hold whatever the data, which some of them wait for; None where nothing is known to."""
+    if look.is_open or not any(check.reads and _waits(check) for check in look.checks):
+        return None
+    conditions: list[Expr] = []
+    front = Front(look.facts, look.own, look.bench)
+    for check in look.checks:
+        everywhere = holds_everywhere([found.guard.condition for found in check.found], check.loops, front)
+        if everywhere is None:
+            return None
+        conditions.append(everywhere)
+    return _all(conditions)
+
+
+def _waits(check: Check) -> bool:
+    """Whether its guards stand under conditions."""
+    return any(found.conditions for found in check.found)
 
 
 def _count(loop: Loop, facts: Facts, bench: Bench) -> Count:

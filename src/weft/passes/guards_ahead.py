@@ -17,6 +17,9 @@ looked at, if those are not many more than turns. What is not read may be anythi
 runs as it was, guards and all. So it does where an index in `for j in range(starts[i], starts[i + 1])` is negative: of
 ranges from data only the ends are looked at.
 
+Where the guards stand under conditions on data but hold at the ends of all ranges, as in `if a[i] > 0: y[i] = b[i]`
+with arrays of one length, that is all that is asked first; the look is for where it is not so.
+
 All guards of a nest go, or none: done where the turns of a loop become independent by that (`Legality.carried`), or a
 loop a reduction. `hoist-guards` has taken those that need no look at all turns.
 """
@@ -49,7 +52,7 @@ from weft.ir.substitution import Substitution, fresh_values
 from weft.ir.traverse import all_nodes, site_left_through
 from weft.passes.base import Bench, Session, rewrite_nodes
 from weft.passes.dead_code import DropDeadCode
-from weft.passes.guard_looks import Look
+from weft.passes.guard_looks import Look, always
 from weft.passes.loop_bodies import has_loops, straight
 from weft.passes.loop_reductions import reduced
 from weft.passes.open_sites import OpenSite, open_site, rewrite_inside, writes_of
@@ -123,6 +126,10 @@ class _Walk:
         self.bench.note(f"what the loop over {loop.var.name} depends on is looked at in front of it", loop, done=True)
         holding: list[Value] = []
         checks = list(look.build(site, holding))
+        held = always(look) if self.has_copy(loop) else None
+        if held is not None:  # as a rule: then nothing is looked at, and all that is read exists at every turn
+            sides = Region((self.copy(without), Yield())), Region((*checks, without, Yield()))
+            return [Branch(condition=held, then=sides[0], orelse=sides[1], id=self.bench.number(), span=loop.span)]
         if not holding:
             return [*checks, without]
         condition: Expr = holding[0]

@@ -12,16 +12,32 @@ from weft.ir.exprs import Expr, Op, const, op
 from weft.passes.tasklets import can_warn
 
 # By operation: the operand to replace, and the number in its place. Whatever the others are, nothing happens.
-_NEVER_WARN: Final = {
+_INTEGERS: Final = {
+    "multiply": (0, 1), "add": (0, 0), "subtract": (1, 0), "negative": (0, 0), "absolute": (0, 0),
+}  # fmt: skip
+_FLOATS: Final = {
     "multiply": (0, 1.0), "add": (0, 0.0), "subtract": (0, 0.0), "divide": (1, 1.0), "sqrt": (0, 1.0),
+}  # fmt: skip
+_FUNCTIONS: Final = {
+    "power": (0, 1.0), "square": (0, 1.0), "reciprocal": (0, 1.0), "sign": (0, 1.0), "hypot": (0, 0.0),
+    "log": (0, 1.0), "log2": (0, 1.0), "log10": (0, 1.0), "log1p": (0, 0.0), "exp": (0, 0.0), "exp2": (0, 0.0),
+    "expm1": (0, 0.0), "sin": (0, 0.0), "cos": (0, 0.0), "tan": (0, 0.0), "sinh": (0, 0.0), "cosh": (0, 0.0),
+    "arcsin": (0, 0.0), "arccos": (0, 0.0), "arccosh": (0, 1.0), "arctanh": (0, 0.0),
 }  # fmt: skip
 
 
-def harmless(expr: Expr, condition: Expr, *, truth: bool) -> Op | None:
-    """An operation that warns only where a condition is true, or false; None where it is not known how."""
-    if not isinstance(expr, Op) or expr.name not in _NEVER_WARN or expr.type.dtype.kind != "f":
+def harmless(expr: Expr, condition: Expr, *, truth: bool, functions: bool = False) -> Op | None:
+    """An operation that warns only where a condition is true, or false; None where it is not known how.
+
+    With `functions` also one that costs much to compute in vain, and one of integers.
+    """
+    if not isinstance(expr, Op):
         return None
-    place, number = _NEVER_WARN[expr.name]
+    kinds = {"f": _FLOATS | _FUNCTIONS, "i": _INTEGERS, "u": _INTEGERS} if functions else {"f": _FLOATS}
+    known = kinds.get(expr.type.dtype.kind, {}).get(expr.name)
+    if known is None:
+        return None
+    place, number = known
     operand = expr.args[place]
     if operand.type != expr.type or not all(_is_quiet(argument) for argument in expr.args):
         return None

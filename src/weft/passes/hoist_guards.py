@@ -58,6 +58,7 @@ from weft.ir.nodes import (
 )  # fmt: skip
 from weft.ir.traverse import all_nodes, bound_extents, inner_regions, values_defined_in
 from weft.passes.base import Bench, Session
+from weft.passes.exact_conditions import is_exact
 from weft.passes.open_sites import OpenSite, open_site, rewrite_inside, writes_of
 from weft.passes.propagate_values import PropagateValues
 from weft.passes.slice_clips import Clip, clips_of, unclipped, wrapped_in
@@ -212,7 +213,7 @@ class _Hoisting:
         for clause in clauses_of(condition):
             worst = self.at_worst(clause)
             checked = self.at_both_ends(clause) if worst is None else (worst,)
-            if not checked:
+            if not checked or not all(is_exact(one, self.ahead(), self.bench) for one in checked):
                 return "no end of the range is the worst case"
             guards += [Guard(condition_of(one), self.site.number, guard.reason) for one in checked]
         whole = self.unclipped_if(guard.condition, holds_if, self.behind(guards))
@@ -252,6 +253,13 @@ class _Hoisting:
             result = op("logical_and", (result, condition_of(tuple(atoms))), NP_BOOL)
         return result
 
+    def ahead(self) -> Facts:
+        """What is known in front of the loop, behind the guards that are there."""
+        facts = self.facts
+        for guard in self.found:
+            facts = facts.after(guard)
+        return facts
+
     def behind(self, guards: Sequence[Guard]) -> Facts:
         """What is known in the loop behind guards in front of it."""
         facts = self.facts
@@ -270,6 +278,8 @@ class _Hoisting:
             return []
         worst = self.at_worst((Constraint(doubtful[0], equal=False),))
         if len(doubtful) > 1 or worst is None or not doubtful[0].values.isdisjoint(self.varying):
+            return None
+        if not is_exact(worst, self.ahead(), self.bench):
             return None
         return [worst] if self.fails_where_negative(condition, doubtful[0], facts) else None
 

@@ -153,6 +153,8 @@ def _ways_out(region: Region, depth: int, span: Span | None, places: Mapping[int
         match node:
             case Guard(site=site, reason=reason):
                 yield Obstacle(f"each iteration checks for `{reason}`", places.get(site) or here)
+            case NumpyCall(function=function, changes=changes) if changes:
+                yield Obstacle(f"each iteration draws by {function}", here)
             case NumpyCall(function=function):
                 yield Obstacle(f"each iteration calls {function} in Python", here)
             case Return():

@@ -26,8 +26,8 @@ from weft.analysis.facts import Facts
 from weft.ir.dtypes import PY_INT
 from weft.ir.exprs import Const, Expr, Index, Value, const_index, index, values_in
 from weft.ir.nodes import Branch, Carry, Continue, Elements, Let, Loop, Memlet, Node, Program, Region, Tasklet, View
-from weft.ir.traverse import values_defined_in
-from weft.passes.accumulations import Recogniser, Step
+from weft.ir.traverse import all_nodes, values_defined_in
+from weft.passes.accumulations import Recogniser, Step, used_by
 from weft.passes.base import Bench, Session
 from weft.passes.loop_bodies import (
     computed,
@@ -35,6 +35,7 @@ from weft.passes.loop_bodies import (
     ends,
     invariant_branch,
     is_less,
+    later_turn,
     only_if,
     rewrite_loops,
     straight,
@@ -84,7 +85,7 @@ def reduced(loop: Loop, facts: Facts, bench: Bench, named: frozenset[int]) -> li
         return None
     made: list[Node] | None = None
     if code.writes:
-        made = _split(place, body, code, targets, fixed) if loop.wish else None
+        made = _split(place, body, code, targets, fixed) if loop.wish or _is_light(code, targets) else None
     elif covers(code, targets, loop) and _is_cheap(place, code, targets):
         made = build_reductions(place, code, targets)
     return None if made is None else [*kept, *made, *ended(place, fixed)]
@@ -198,6 +199,12 @@ def _is_cheap(place: Place, code: Code, targets: Sequence[Target]) -> bool:
     return False
 
 
+def _is_light(code: Code, targets: Sequence[Target]) -> bool:
+    """Whether what is added up costs little, so that it may as well be computed in a sweep of its own."""
+    needed = set[Value]().union(*(code.needs(values_in(target.step.element)) for target in targets))
+    return sum(_weight(code, value) for value in needed) <= _SHARED_WEIGHT
+
+
 def _weight(code: Code, value: Value) -> int:
     return expression_weight(code.lets[value].expr) if value in code.lets else 1
 
@@ -272,8 +279,10 @@ def _resolved(place: Place, memlet: Memlet) -> tuple[Index, ...]:
 def _split(
     place: Place, body: Sequence[Node], code: Code, targets: Sequence[Target], fixed: Sequence[Fixed]
 ) -> list[Node] | None:
-    """The reductions first, then the loop without them, if its iterations are independent."""
+    """The reductions first, then the loop without them, if its iterations are independent; or behind what they read."""
     own = frozenset[Value]().union(*(one.private for one in (*targets, *fixed)))
+    terms = code.needs(value for target in targets for value in values_in(target.step.element))
+    own |= terms - code.needs(value for write in code.writes for value in used_by(write))
     rest = [kept for node in body for kept in _without(node, own)]
     if not all(isinstance(node, Tasklet) for node in rest):
         return None
@@ -281,9 +290,35 @@ def _split(
     reading = replace(place.loop, carries=(), body=Region((*code.slice_of(needed), Continue())))
     loop = replace(reading, body=Region((*rest, Continue())))
     legality = place.bench.legality
-    if legality.between(reading, loop, place.facts) or legality.carried(loop, place.facts, first=True):
+    if legality.carried(loop, place.facts, first=True):
         return None
-    return [*build_reductions(place, code, targets), loop]
+    if not legality.between(reading, loop, place.facts):
+        return [*build_reductions(place, code, targets), loop]
+    if place.loop.wish or _is_read_first(place, body, terms):
+        return None
+    if _is_changed_later(place, rest, reading.body.nodes[:-1]):
+        return None
+    return [loop, *build_reductions(place, code, targets)]
+
+
+def _is_read_first(place: Place, body: Sequence[Node], terms: set[Value]) -> bool:
+    """Whether a turn may read a term where it writes afterwards."""
+    overlaps = place.bench.legality.memory.may_overlap
+    written: set[str] = set()
+    for node in reversed(body):
+        tasklets = [inner for inner in all_nodes(Region((node,))) if isinstance(inner, Tasklet)]
+        written.update(memlet.container for tasklet in tasklets for memlet, _ in tasklet.writes)
+        reads = {memlet.container for tasklet in tasklets for value, memlet in tasklet.reads if value in terms}
+        if any(overlaps(read, write) for read in reads for write in written):
+            return True
+    return False
+
+
+def _is_changed_later(place: Place, written: Sequence[Node], read: Sequence[Node]) -> bool:
+    """Whether a later turn may write what the terms of an earlier one are read from."""
+    later = later_turn(place.loop, written, place.bench)
+    known = later.facts(place.facts, place.bench, 1)
+    return bool(place.bench.legality.between(tuple(read), later.nodes, known, instances=True))
 
 
 def _without(node: Node, own: frozenset[Value]) -> list[Node]:
@@ -293,4 +328,5 @@ def _without(node: Node, own: frozenset[Value]) -> list[Node]:
     if not isinstance(node, Tasklet):
         return [node]
     lets = tuple(let for let in node.lets if let.value not in own)
-    return [replace(node, lets=lets)] if lets or node.reads or node.writes else []
+    reads = tuple(read for read in node.reads if read[0] not in own)
+    return [replace(node, reads=reads, lets=lets)] if lets or reads or node.writes else []

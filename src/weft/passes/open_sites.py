@@ -88,14 +88,25 @@ class Writes:
     memory: Memory
     apart: frozenset[frozenset[str]]
     _known: dict[int, tuple[Node, frozenset[str]]] = field(default_factory=dict[int, tuple[Node, frozenset[str]]])
+    _roots: dict[frozenset[str], frozenset[str]] = field(default_factory=dict[frozenset[str], frozenset[str]])
 
     def close(self, node: Node, site: OpenSite) -> bool:
         """Whether a node writes what Python would see at a site."""
-        return any(
-            self.memory.is_observable(name)
-            or any(self.memory.may_overlap(name, other, self.apart) for other in site.shown)
-            for name in self.of(node)
-        )
+        names = self.of(node)
+        if not names:
+            return False
+        if any(map(self.memory.is_observable, names)):
+            return True
+        if self._memory_of(names).isdisjoint(self._memory_of(site.shown)):
+            return False
+        return any(self.memory.may_overlap(name, other, self.apart) for name in names for other in site.shown)
+
+    def _memory_of(self, names: frozenset[str]) -> frozenset[str]:
+        """All containers whose memory some containers may be."""
+        found = self._roots.get(names)
+        if found is None:
+            found = self._roots[names] = frozenset[str]().union(*map(self.memory.roots, names))
+        return found
 
     def of(self, node: Node) -> frozenset[str]:
         """The containers a node writes, or that are written inside it."""

@@ -1,0 +1,454 @@
+"""Loops in which one turn is not like the others become the turns before it, that turn, and those after it.
+
+before:  for j in 0:n { x = d[i, j]; y = d[i, k]; z = d[k, j]; write d[i, j] = minimum(x, add(y, z)); continue }
+after:   for j in 0:k { ... }; x = d[i, k]; y = d[i, k]; z = d[k, k]; ...; for j in k + 1:n { ... }
+
+A turn is not like the others where a branch asks for it, `if i == 0 or i == n - 1`, or where it writes what others
+read: above, d[i, k] in turn k. Ranges that a branch cuts in two, `if j < i`, are cut there. In each part the question
+has an answer, and what is left of the branch needs no condition. Where turns meet, only if the parts are maps by that,
+proved by the legality core.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import reduce
+from typing import ClassVar, Final
+
+from weft.analysis.conditions import Constraint, as_index, clauses_of
+from weft.analysis.effects import Access, effects_of
+from weft.analysis.facts import Facts
+from weft.ir.dtypes import NP_BOOL
+from weft.ir.exprs import Const, Expr, Index, Op, const, const_index, index, op
+from weft.ir.nodes import (
+    Alloc,
+    Branch,
+    Break,
+    Continue,
+    Guard,
+    Let,
+    Loop,
+    Map,
+    Node,
+    NumpyCall,
+    Program,
+    Region,
+    Return,
+    Site,
+    Tasklet,
+    View,
+    While,
+    Yield,
+)  # fmt: skip
+from weft.ir.substitution import with_fresh_values
+from weft.ir.traverse import all_nodes, inner_regions, values_defined_in
+from weft.passes.base import Bench, Session, rewrite_nodes
+from weft.passes.exact_conditions import stays_in_int64
+from weft.passes.guard_corners import Front, holds_everywhere
+from weft.passes.loop_bodies import computed, has_loops, is_less, only_if, rewrite_loops, straight
+from weft.passes.simplify import Simplify
+from weft.support.abi import MAX_EXTENT
+from weft.support.records import record
+
+_MOST_NODES: Final = 160  # of a loop of which there will be three
+_APART: Final = 1 << 61  # from the ends of int64: where a range is cut, it is added to and subtracted from
+_SIGNS: Final = {  # whether a comparison holds where the difference is negative, 0, positive
+    "equal": (False, True, False), "not_equal": (True, False, True), "less": (True, False, False),
+    "less_equal": (True, True, False), "greater": (False, False, True), "greater_equal": (False, True, True),
+}  # fmt: skip
+
+
+@record
+class SplitRanges:
+    """Cut loops where a turn differs: by what branches ask, or (`meeting`) by what other turns need of it."""
+
+    name: ClassVar[str] = "split-ranges"
+    meeting: bool = False
+
+    def run(self, program: Program, session: Session) -> Program:
+        """The program with more loops, each of turns that are alike."""
+        if self.meeting:
+            return rewrite_loops(self.name, program, session, _where_turns_meet)
+        if not has_loops(program):
+            return program
+        body = _Walk(Bench(self.name, program, session)).region(program.body, session.facts)
+        if body is program.body:
+            return program
+        return Simplify(loop_sites=True).run(replace(program, body=body), session)
+
+
+# ---- what branches ask ---------------------------------------------------------------------------------------------
+
+
+@record
+class _Question:
+    """`variable - at` has a sign that a comparison asks for; `flipped` where it asks for that of the opposite."""
+
+    asked: Op
+    at: Index
+    flipped: bool
+
+    def answer(self, sign: int) -> Const:
+        """The answer where the difference has a sign."""
+        return const(_SIGNS[self.asked.name][1 + (-sign if self.flipped else sign)], self.asked.type)
+
+    @property
+    def singles_out(self) -> bool:
+        """Whether it asks for one turn."""
+        return self.asked.name in ("equal", "not_equal")
+
+    @property
+    def cut(self) -> Index:
+        """Where the turns begin for which the answer is another one."""
+        return self.at + (self.answer(0).value == self.answer(-1).value)
+
+
+class _Walk:
+    """Goes down to the outermost loops with such questions."""
+
+    def __init__(self, bench: Bench) -> None:
+        self.bench = bench
+
+    def region(self, region: Region, facts: Facts) -> Region:
+        """A region with its nests cut."""
+        nodes: list[Node] = []
+        for node in region.nodes:
+            made = self.nest(node, facts) if isinstance(node, Loop) else None
+            nodes += [self.inside(node, facts, self.region)] if made is None else made
+            facts = facts.after(node)
+        return region if _are_same(nodes, region.nodes) else Region(tuple(nodes))
+
+    def inside(self, node: Node, facts: Facts, change: Callable[[Region, Facts], Region]) -> Node:
+        known = facts.inside(node, self.bench.legality.memory)
+        match node:
+            case Map() | Loop() | While():
+                body = change(node.body, known[0])
+                return node if body is node.body else replace(node, body=body)
+            case Branch():
+                then, orelse = change(node.then, known[0]), change(node.orelse, known[1])
+                return node if then is node.then and orelse is node.orelse else replace(node, then=then, orelse=orelse)
+            case _:
+                return node
+
+    def nest(self, loop: Loop, facts: Facts) -> list[Node] | None:
+        """A nest in parts, beside itself for where a guard in it does not hold at all ends of its ranges.
+
+        The parts are code of their own, with no way back to Python in front of each: what they need is asked first.
+        """
+        if not _can_be_cut(loop):
+            return None
+        limits = list(_limits(loop, facts, self.bench))
+        for limit in limits:
+            facts = facts.given(limit)
+        parts = self.cut(loop, facts)
+        if parts is None:
+            return None
+        bench, last = self.bench, self.bench.number()
+        then = with_fresh_values(_own_sites(Region(tuple(parts)), bench).nodes, bench.number, {})
+        body = rewrite_nodes(bench.program.body, lambda node: tuple(then) if node is loop else None)
+        trial = Simplify(loop_sites=True).run(replace(bench.program, body=body), Session(bench.session.solver))
+        inside = _all_inside(trial.body, last, facts, bench)
+        conditions = limits if inside is None else [*limits, inside]
+        if not conditions:
+            return then
+        always = reduce(lambda one, other: op("logical_and", (one, other), NP_BOOL), conditions)
+        regions = Region((*then, Yield())), Region((loop, Yield()))
+        return [Branch(condition=always, then=regions[0], orelse=regions[1], id=bench.number(), span=loop.span)]
+
+    def cut(self, loop: Loop, facts: Facts) -> list[Node] | None:
+        """A loop with the loops in it cut, then itself; None where nothing is."""
+        inner = self.inside(loop, facts, self.cut_inside)
+        assert isinstance(inner, Loop)
+        made = _where_asked(inner, facts, self.bench)
+        return [inner] if made is None and inner is not loop else made
+
+    def cut_inside(self, region: Region, facts: Facts) -> Region:
+        nodes: list[Node] = []
+        for node in region.nodes:
+            made = self.cut(node, facts) if isinstance(node, Loop) else None
+            nodes += [self.inside(node, facts, self.cut_inside)] if made is None else made
+            facts = facts.after(node)
+        return region if _are_same(nodes, region.nodes) else Region(tuple(nodes))
+
+
+def _are_same(nodes: Sequence[Node], others: Sequence[Node]) -> bool:
+    return len(nodes) == len(others) and all(a is b for a, b in zip(nodes, others, strict=True))
+
+
+def _limits(loop: Loop, facts: Facts, bench: Bench) -> Iterator[Expr]:
+    """What lets the places be computed in 64 bits that are asked for in a nest: what is given to it is not huge."""
+    loops = [node for node in all_nodes(Region((loop,))) if isinstance(node, Loop) and _can_be_cut(node)]
+    places = [question.at for one in loops for question in _questions(one)]
+    values = {value: index(value) for at in places for value in sorted(at.values, key=lambda value: value.id)}
+    own = values_defined_in(loop)
+    for value, form in values.items():
+        if value not in own and not stays_in_int64(form, facts, bench, apart=_APART):
+            yield op("less_equal", (form, const_index(MAX_EXTENT)), NP_BOOL)
+            yield op("greater_equal", (form, const_index(-MAX_EXTENT)), NP_BOOL)
+
+
+def _all_inside(body: Region, last: int, facts: Facts, bench: Bench) -> Expr | None:
+    """What lets the guards of parts hold that are worst at ends of ranges; what is theirs has a number after `last`.
+
+    Asked when all questions have been answered: what no branch leads to any more needs nothing.
+    """
+    own = frozenset(value for node in body.nodes for value in values_defined_in(node) if value.id > last)
+    front = Front(facts, own, bench)
+    found: dict[Expr, None] = {}
+
+    def visit(region: Region, loops: tuple[Loop, ...]) -> None:
+        for node in region.nodes:
+            if isinstance(node, Guard) and node.site > last:
+                condition = holds_everywhere([node.condition], loops, front)
+                if condition is not None and not _is_refuted(condition):
+                    found[condition] = None
+            for inner in inner_regions(node):
+                visit(inner, (node, *loops) if isinstance(node, Loop) and node.var in own else loops)
+
+    visit(body, ())
+    result: Expr | None = None
+    for condition in found:
+        result = condition if result is None else op("logical_and", (result, condition), NP_BOOL)
+    return result
+
+
+def _is_refuted(condition: Expr) -> bool:
+    """Whether a condition is never true."""
+    return any(
+        all(isinstance(atom, Constraint) and (atom.index.constant or 0) < 0 for atom in clause)
+        for clause in clauses_of(condition)
+    )
+
+
+def _where_asked(loop: Loop, facts: Facts, bench: Bench) -> list[Node] | None:
+    if not _can_be_cut(loop):
+        return None
+    questions = [one for one in _questions(loop) if stays_in_int64(one.at, facts, bench, apart=_APART)]
+    for question in questions:
+        if _is_outside(question, loop, facts, bench):
+            continue
+        same = [other for other in questions if other.at == question.at]
+        bench.note(f"the loop over {loop.var.name} is cut where a branch asks for {loop.var.name}", loop, done=True)
+        made: list[Node] = []
+        for part in _parts(loop, question, same, facts, bench):
+            further = _where_asked(part, facts, bench) if isinstance(part, Loop) else None
+            made += [part] if further is None else further
+        return made
+    return None
+
+
+def _questions(loop: Loop) -> Iterator[_Question]:
+    own = values_defined_in(loop)
+    seen: set[Expr] = set()
+    for asked in (part for node in all_nodes(loop.body) for expr in _asked_in(node) for part in _comparisons(expr)):
+        left, right = (as_index(side) for side in asked.args)
+        if asked in seen or left is None or right is None:
+            continue
+        seen.add(asked)
+        difference = left - right
+        factors = [factor for monomial, factor in difference.terms if monomial == (loop.var,)]
+        if len(factors) != 1 or abs(factors[0]) != 1:
+            continue
+        rest = difference - index(loop.var) * factors[0]
+        if not rest.values & own:
+            yield _Question(asked, rest * -factors[0], factors[0] < 0)
+
+
+def _asked_in(node: Node) -> Iterator[Expr]:
+    """The expressions by which branches are decided, or from which that is computed."""
+    match node:
+        case Branch(condition=condition):
+            yield condition
+        case Tasklet(lets=lets):
+            yield from (let.expr for let in lets if let.value.type.dtype.kind == "b")
+        case Yield(values=values):
+            yield from (value for value in values if not isinstance(value, View) and value.type.dtype.kind == "b")
+        case _:
+            return
+
+
+def _comparisons(expr: Expr) -> Iterator[Op]:
+    if not isinstance(expr, Op):
+        return
+    if expr.name in _SIGNS:
+        yield expr
+    else:
+        for argument in expr.args:
+            yield from _comparisons(argument)
+
+
+def _is_outside(question: _Question, loop: Loop, facts: Facts, bench: Bench) -> bool:
+    """Whether all turns give one answer."""
+    before, after = (question.at, question.at + 1) if question.singles_out else (question.cut, question.cut)
+    beyond = before - loop.stop, loop.start - after
+    return any(_is_never_negative(form, facts, bench) for form in beyond)
+
+
+def _parts(loop: Loop, question: _Question, same: Sequence[_Question], facts: Facts, bench: Bench) -> Iterator[Node]:
+    """The parts of a loop with the questions answered that are about one place."""
+    if question.singles_out:
+        signs, ends = (-1, 0, 1), (question.at, question.at + 1)
+    else:
+        signs, ends = (-1, 1), (question.cut, question.cut)
+        same = [other for other in same if not other.singles_out and other.cut == question.cut]
+    for sign in signs:
+        answered = replace(loop, body=_answered(loop.body, {other.asked: other.answer(sign) for other in same}))
+        if not sign:
+            yield _single(answered, question.at, facts, bench)
+        elif sign < 0 and not _is_never_negative(loop.start - ends[0], facts, bench):
+            stop, lets = _bounded("minimum", ends[0], loop.stop, facts, bench)
+            yield from computed(lets, loop, bench)
+            yield _copy(answered, loop.start, stop, bench)
+        elif sign > 0 and not _is_never_negative(ends[1] - loop.stop, facts, bench):
+            start, lets = _bounded("maximum", ends[1], loop.start, facts, bench)
+            yield from computed(lets, loop, bench)
+            yield _copy(answered, start, loop.stop, bench)
+
+
+def _is_never_negative(form: Index, facts: Facts, bench: Bench) -> bool:
+    return bench.legality.is_nonnegative(form.substitute(facts.definitions), facts)
+
+
+def _bounded(name: str, end: Index, limit: Index, facts: Facts, bench: Bench) -> tuple[Index, tuple[Let, ...]]:
+    """An end of a part, not beyond that of the loop."""
+    if _is_never_negative(limit - end if name == "minimum" else end - limit, facts, bench):
+        return end, ()
+    value = bench.value("end", end.type)
+    return index(value), (Let(value, op(name, (end, limit), end.type)),)
+
+
+def _answered(region: Region, answers: Mapping[Expr, Const]) -> Region:
+    """A region with comparisons replaced by their answers."""
+
+    def rule(node: Node) -> tuple[Node, ...] | None:
+        match node:
+            case Branch(condition=condition):
+                made: Node = replace(node, condition=_replaced(condition, answers))
+            case Tasklet(lets=lets):
+                made = replace(node, lets=tuple(replace(let, expr=_replaced(let.expr, answers)) for let in lets))
+            case Yield(values=values):
+                made = Yield(tuple(v if isinstance(v, View) else _replaced(v, answers) for v in values))
+            case _:
+                return None
+        return None if made == node else (made,)
+
+    return rewrite_nodes(region, rule)
+
+
+def _replaced(expr: Expr, answers: Mapping[Expr, Const]) -> Expr:
+    if expr in answers:
+        return answers[expr]
+    if not isinstance(expr, Op):
+        return expr
+    args = tuple(_replaced(argument, answers) for argument in expr.args)
+    return expr if args == expr.args else op(expr.name, args, expr.type)
+
+
+# ---- what other turns need -----------------------------------------------------------------------------------------
+
+
+def _where_turns_meet(loop: Loop, facts: Facts, bench: Bench, named: frozenset[int]) -> list[Node] | None:
+    body = straight(loop, named)
+    if body is None or not _can_be_cut(loop):
+        return None
+    loop = replace(loop, body=Region((*body, loop.body.nodes[-1])))
+    dependences = bench.legality.carried(loop, facts)
+    places = {place for one in dependences for place in _meeting_places(one.source, one.sink, loop)}
+    if len(places) != 1:
+        return None
+    (place,) = places
+    inside = (place - loop.start, loop.stop - place - 1)
+    if not all(_is_never_negative(form, facts, bench) for form in inside):
+        return None
+    first = _copy(loop, loop.start, place, bench)
+    last = _copy(loop, place + 1, loop.stop, bench)
+    if any(bench.legality.carried(part, facts, first=True) for part in (first, last)):
+        return None
+    bench.note(f"the loop over {loop.var.name} is cut where its turns meet", loop, done=True)
+    return [first, *_turn(loop, place, bench), last]
+
+
+def _meeting_places(source: Access, sink: Access, loop: Loop) -> Iterator[Index]:
+    """The turns in which one of two accesses is where the other one always is."""
+    own = values_defined_in(loop)
+    for left, right in zip(source.index, sink.index, strict=True):
+        for moving, fixed in ((left, right), (right, left)):
+            offset = moving - index(loop.var)
+            if loop.var in moving.values and not offset.values & own and not fixed.values & own:
+                yield fixed - offset
+
+
+# ---- parts ---------------------------------------------------------------------------------------------------------
+
+
+def _can_be_cut(loop: Loop) -> bool:
+    """Whether all that a turn does is in its body: it passes nothing on and makes no memory, and nothing ends it."""
+    inside = Region(loop.body.nodes[:-1])
+    nodes = list(all_nodes(inside))
+    if loop.step.constant != 1 or loop.carries or loop.wish or len(nodes) > _MOST_NODES:
+        return False
+    if not loop.body.nodes or not isinstance(loop.body.nodes[-1], Continue) or any(map(_jumps, inside.nodes)):
+        return False
+    effects = effects_of(loop)
+    return not effects.allocates and not effects.binds and not any(isinstance(node, NumpyCall) for node in nodes)
+
+
+def _jumps(node: Node, depth: int = 0) -> bool:
+    """Whether a node may end a turn, or a loop around."""
+    match node:
+        case Continue():
+            return depth == 0
+        case Break(depth=out):
+            return out >= depth
+        case Return():
+            return True
+        case Branch(then=then, orelse=orelse):
+            return any(_jumps(inner, depth) for inner in (*then.nodes, *orelse.nodes))
+        case Loop(body=body) | While(body=body):
+            return any(_jumps(inner, depth + 1) for inner in body.nodes)
+        case _:
+            return False
+
+
+def _copy(loop: Loop, start: Index, stop: Index, bench: Bench) -> Loop:
+    """A part of a loop, with values and sites of its own."""
+    var = replace(loop.var, id=bench.number(), low=None, high=None, floor=start, ceiling=stop - 1)
+    body = _own_sites(loop.body, bench)
+    nodes = with_fresh_values(body.nodes, bench.number, {loop.var: var})
+    return replace(loop, var=var, start=start, stop=stop, body=Region(tuple(nodes)), id=bench.number())
+
+
+def _turn(loop: Loop, place: Index, bench: Bench) -> list[Node]:
+    """A single turn of a loop."""
+    body = _own_sites(Region(loop.body.nodes[:-1]), bench)
+    return with_fresh_values(body.nodes, bench.number, {loop.var: place})
+
+
+def _single(loop: Loop, place: Index, facts: Facts, bench: Bench) -> Branch:
+    """A single turn of a loop, if it is one of its turns."""
+    low, high = (place - loop.start, loop.stop - place - 1)
+    conditions: list[Expr] = []
+    for form, condition in ((low, is_less(loop.start, place + 1)), (high, is_less(place, loop.stop))):
+        if not _is_never_negative(form, facts, bench):
+            conditions.append(condition)
+    condition: Expr = const(True, NP_BOOL)
+    for number, one in enumerate(conditions):
+        condition = op("logical_and", (condition, one), NP_BOOL) if number else one
+    return only_if(condition, _turn(loop, place, bench), loop.span, bench)
+
+
+def _own_sites(region: Region, bench: Bench) -> Region:
+    """A region whose sites have other numbers."""
+    sites = {node.number: bench.number() for node in all_nodes(region) if isinstance(node, Site)}
+
+    def rule(node: Node) -> tuple[Node, ...] | None:
+        match node:
+            case Site(number=number):
+                return (replace(node, number=sites[number]),)
+            case Alloc(site=site) | Guard(site=site) | NumpyCall(site=site) if site in sites:
+                return (replace(node, site=sites[site]),)
+            case _:
+                return None
+
+    return rewrite_nodes(region, rule)
