@@ -93,7 +93,7 @@ def context_library() -> ctypes.CDLL:
 
 @functools.cache
 def blas() -> dict[str, int]:
-    """The functions of NumPy's own BLAS, by their neutral names."""
+    """The functions of NumPy's own BLAS, by their neutral names; none for its threads, so products are not cut."""
     folder = Path(np.__file__).parent.parent / "numpy.libs"
     found = next(iter(sorted(folder.glob("libscipy_openblas64_*"))), None)
     if found is None:

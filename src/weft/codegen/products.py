@@ -6,7 +6,7 @@ The pairs of a batch are shared out to threads where BLAS would use one for each
     ...
     ctx->parallel(ctx, f_body_0, &env, pairs, grain);
 
-Where it would use more, and all have one factor in common, while the rows of the other and of the result lie one behind
+Where they are larger, and all have one factor in common, while the rows of the other and of the result lie one behind
 the other, they are one product of all rows.
 
 Products of a large matrix and a vector are sweeps through it, which two of one matrix share (`support_sweeps.py`):
@@ -32,6 +32,7 @@ from weft.codegen.scalars import Operand
 from weft.ir.dtypes import DType
 from weft.ir.exprs import Index, const_index
 from weft.ir.nodes import MatMul, View
+from weft.support.abi import BLAS_THREADS
 
 _TERMS_A_POINT: Final = 8  # that take as long as a point of a map
 _BLAS_LETTERS: Final = {DType.FLOAT32: "s", DType.FLOAT64: "d", DType.COMPLEX64: "c", DType.COMPLEX128: "z"}
@@ -190,7 +191,7 @@ def _emit_shared(kernel: Kernel, node: MatMul, kinds: str, pairs: str, terms: st
     points = f"{terms} <= {ALONE} ? {terms} * (double){pairs} / {_TERMS_A_POINT} : 0"
     emit_outlined(kernel, body, pairs, kernel.bind(points, "double", "points"))
     for flag in flags:
-        report(kernel, f"env.{flag}", node.warn)
+        report(kernel, body.flag(flag), node.warn)
 
 
 def _emit_pair(kernel: Kernel, node: MatMul, batch: tuple[Index, ...], times: str = "") -> None:
@@ -225,7 +226,7 @@ def _function(kernel: Kernel, dtype: DType, *, scaled: bool) -> tuple[str, str]:
     letter = _BLAS_LETTERS.get(dtype)
     if letter is None:
         return kernel.support.need("product_loops", dtype), ""
-    wanted = ["blas_ilp64", f"cblas_{letter}gemm", f"cblas_{letter}gemv", f"cblas_{letter}syrk"]
+    wanted = ["blas_ilp64", *(f"cblas_{letter}{name}" for name in ("gemm", "gemv", "syrk")), *BLAS_THREADS]
     for start in range(len(kernel.libraries)):
         if kernel.libraries[start : start + len(wanted)] == wanted:
             break
@@ -233,6 +234,5 @@ def _function(kernel: Kernel, dtype: DType, *, scaled: bool) -> tuple[str, str]:
         start = len(kernel.libraries)
         kernel.libraries += wanted
     offset = f" + {start}" if start else ""
-    if scaled:
-        return kernel.support.need_unit("product_scaled", dtype), f"ctx->library{offset}, "
-    return kernel.support.need_unit("product", dtype), f"ctx, ctx->library{offset}, "
+    name = "product_scaled" if scaled else "product"
+    return kernel.support.need_unit(name, dtype), f"ctx, ctx->library{offset}, "

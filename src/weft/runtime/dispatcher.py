@@ -23,6 +23,7 @@ from typing import Any, NamedTuple, TypeAlias, cast
 
 import numpy as np
 
+from weft.runtime.library import runs_alone
 from weft.runtime.native import MISSING, Native
 from weft.support.abi import (
     DTYPE_INDEX,
@@ -101,6 +102,8 @@ class Signature(NamedTuple):
 
     def call(self, function: Callable[..., Any], params: Sequence[Any]) -> Any:
         """Call with what each parameter is bound to."""
+        if self.positional == len(self.names):  # most functions, without the work below
+            return function(*params)
         named = len(self.names) - self.has_args - self.has_keywords
         more: Sequence[Any] = params[named] if self.has_args else ()
         keywords = dict(zip(self.names[self.positional : named], params[self.positional : named], strict=True))
@@ -162,7 +165,7 @@ class Dispatcher:
         self._native.add_variant(
             self.call,
             variant.address,
-            pack_tables(info, takes_dense=variant.takes_dense),
+            pack_tables(info, variant.library, takes_dense=variant.takes_dense),
             tuple(slot.name for slot in info.slots),
             tuple(values),
             tuple(variant.constants),
@@ -187,11 +190,11 @@ class Dispatcher:
         return Counters(*totals, variant_calls=variant_calls)
 
 
-def pack_tables(info: KernelInfo, *, takes_dense: bool = True) -> bytes:
+def pack_tables(info: KernelInfo, library: Sequence[int] = (), *, takes_dense: bool = True) -> bytes:
     """Slots, argument checks, exits and NumPy calls as the int64 words native/variant.c reads."""
     may_warn = bool(info.warn_sites or info.numpy_calls)
     words = [len(info.slots), info.out_count, len(info.exits), int(bool(info.writebacks)), int(may_warn)]
-    words.append(len(info.numpy_calls))
+    words += [int(runs_alone(info.libraries, library)), len(info.numpy_calls)]
     for slot, arg in zip(info.slots, info.args, strict=True):
         words += _slot_words(slot) + _arg_words(arg, takes_dense=takes_dense)
     for exit_ in info.exits:
@@ -229,7 +232,7 @@ def _exit_words(exit_: Exit) -> list[int]:
 
 def _call_words(call: NumpyCall) -> list[int]:
     recipe = [int(word) for word in flatten_recipe(call.recipe)]
-    words = [len(recipe), *recipe, call.first, len(call.results)]
+    words = [len(recipe), *recipe, int(call.changes), call.first, len(call.results)]
     for result in call.results:
         words += [DTYPE_INDEX[_SCALARS.get(result.dtype, result.dtype)], result.ndim]
     return words

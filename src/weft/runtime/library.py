@@ -17,6 +17,8 @@ from typing import Any
 
 import numpy as np
 
+from weft.runtime.distributions import find_distribution
+from weft.support.abi import BLAS_THREADS
 from weft.support.records import record
 
 # (prefix, suffix, bits of an integer): how builds of OpenBLAS and others name `cblas_dgemm`.
@@ -80,12 +82,25 @@ def resolve_libraries(names: Sequence[str]) -> tuple[int, ...]:
 
     A name is a BLAS function ("cblas_dgemm"), "blas_ilp64" (not 0 where integers of the BLAS have 64 bits),
     "loop:exp:d->d" or "data:exp:d->d" (the loop's last argument). "call:..." is a loop that a kernel can do without.
+    "random:random_normal" is one of NumPy's distributions.
     """
     return tuple(_resolve(name) or 0 for name in names)
 
 
+def runs_alone(names: Sequence[str], addresses: Sequence[int]) -> bool:
+    """Whether nothing that a kernel calls uses threads of its own: BLAS does where it cannot be told not to.
+
+    LAPACK does in any case.
+    """
+    found = dict(zip(names, addresses, strict=False))
+    uses_blas = any(name.startswith("cblas_") for name in names)
+    return not any(name.startswith("call:") for name in names) and (not uses_blas or all(map(found.get, BLAS_THREADS)))
+
+
 def _resolve(name: str) -> int | None:
     kind, _, rest = name.partition(":")
+    if kind == "random":
+        return find_distribution(rest)
     if rest:
         loop = find_inner_loop(*rest.rsplit(":", 1))
         if loop is None:

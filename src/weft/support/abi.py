@@ -21,7 +21,10 @@ from typing import Any, NamedTuple, TypeAlias
 
 from weft.support.numpy_calls import ResultType
 
-ABI_VERSION = 1
+ABI_VERSION = 2
+
+# How many threads BLAS uses: the functions that tell and set it, as `KernelInfo.libraries` names them.
+BLAS_THREADS = ("openblas_get_num_threads", "openblas_set_num_threads")
 
 # dtype names in ABI order; the index is what recipes and argument tables carry (not NumPy's type numbers).
 DTYPES = (
@@ -68,6 +71,7 @@ class SlotKind(IntEnum):
     ITEM = 5  # slot[parent][index], parent a tuple or list
     MAPPING = 6  # slot[parent][name], parent a dict: an argument, or the globals of another module
     CONVERTED = 7  # numpy.name(slot[index]), where that gives the same memory every time; "text": a str's code points
+    # "bit generator", "kept normal number": words that stand for the state of a generator (support/generators.py)
 
 
 class Slot(NamedTuple):
@@ -323,6 +327,7 @@ class NumpyCall(NamedTuple):
     keywords: tuple[str, ...]
     first: int
     results: tuple[ResultType, ...]
+    changes: bool = False  # something besides its results: it is never made again
 
 
 class FunctionRef(NamedTuple):
@@ -408,7 +413,7 @@ def _exit_from_json(data: dict[str, Any]) -> Exit:
 def _call_from_json(data: dict[str, Any]) -> NumpyCall:
     results = tuple(ResultType(dtype, ndim, tuple(order)) for dtype, ndim, order in data["results"])
     recipe, keywords = _recipe_from_json(data["recipe"]), tuple(data["keywords"])
-    return NumpyCall(data["function"], data["line"], recipe, keywords, data["first"], results)
+    return NumpyCall(data["function"], data["line"], recipe, keywords, data["first"], results, data["changes"])
 
 
 def _recipe_to_json(recipe: Recipe) -> list[Any]:

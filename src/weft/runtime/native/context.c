@@ -25,7 +25,7 @@ typedef struct call_state {
     _Atomic int lock;
     PyThreadState *thread;      /* while the GIL is released */
     _Atomic int interrupted;    /* a Python error is set */
-    int alone;                  /* no library with threads of its own is called */
+    int alone;                  /* nothing with threads of its own is called */
     pace *pace;                 /* of the kernel's brief regions, */
     int64_t paced_since;        /* timed since then; 0: not */
     team_pace *teams, *timed;   /* of the kernel's loops for teams; that of the loop that runs */
@@ -285,7 +285,7 @@ static void open_state(call_state *state, int width, void *const *library, int a
         .parallel = context_parallel, .choose = context_choose,
         .together = context_together, .apart = context_apart, .team = context_team, .idle = context_idle, .seats = pool.team.seats,
         .warn = context_warn, .call_python = context_call_python, .library = library,
-        .width = width,
+        .blas = context_blas, .width = width, .processors = blas.processors,
     };
     atomic_init(&state->lock, 0);
     atomic_init(&state->interrupted, 0);

@@ -8,9 +8,12 @@ static int default_width = 1; /* of parallel regions, for dispatchers without th
 #include "pool.c"
 #include "pace.c"
 #include "memory.c"
+#include "blas.c"
 #include "context.c"
+#include "convert.c"
 #include "match.c"
 #include "recipe.c"
+#include "generators.c"
 #include "variant.c"
 #include "dispatch.c"
 #include "calls.c"
@@ -216,5 +219,6 @@ PyObject *weft_native_start(PyObject *configuration)
     if (!result_memory) return NULL;
     pool_init();
     memory_init();
+    blas_init();
     return function_tuple();
 }

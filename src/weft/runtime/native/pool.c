@@ -14,8 +14,8 @@
  * written only in between: who reads the same odd number before and after has read one description.
  *
  * Idle workers spin for a while and then sleep on `generation`: waking them costs more than most pauses between two
- * regions of one call. The while is short after the call and in calls with library products, where spinning starves
- * OpenBLAS.
+ * regions of one call. The while is short after the call, and in calls of what has threads of its own (LAPACK, or a BLAS
+ * that cannot be told to use one), which spinning starves.
  *
  * A team is a region of another kind: each thread runs the body once, with its rank and their number, and waits for the
  * others inside (`weft_meet`). So all of them must be there when it begins. Workers join until the owner closes the list,

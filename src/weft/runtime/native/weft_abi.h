@@ -1,4 +1,4 @@
-/* The kernel ABI, version 1: what a compiled kernel may call and how values cross. Mirrors support/abi.py.
+/* The kernel ABI, version 2: what a compiled kernel may call and how values cross. Mirrors support/abi.py.
  *
  *   int32_t kernel(weft_ctx *ctx, const weft_value *args, weft_value *out);
  *
@@ -10,7 +10,7 @@
 #define WEFT_ABI_H
 #include <stdint.h>
 
-#define WEFT_ABI_VERSION 1
+#define WEFT_ABI_VERSION 2
 #define WEFT_INTERRUPTED (-1)
 #define WEFT_NO_MEMORY (-2)
 
@@ -63,10 +63,13 @@ struct weft_ctx {
     void (*warn)(weft_ctx *, int32_t flags, int32_t site);   /* flags: WEFT_FP_*; remembered, raised after the call */
     int32_t (*call_python)(weft_ctx *, int32_t call, weft_value *out); /* WEFT_CALL_*; see KernelInfo.numpy_calls */
     void *const *library;                                    /* KernelInfo.libraries, resolved */
+    void (*blas)(weft_ctx *, void *const *threads, int32_t change); /* 1: BLAS shall run on the threads that call it, -1:
+                                                                as before; `threads`: BLAS_THREADS */
     int64_t counters[8];                                     /* 0 allocations, 1 bytes allocated, 2 live, 3 peak live,
                                                                 4 parallel regions, 5 NumPy calls,
                                                                 6 brief regions */
     int64_t width;                                           /* threads that may share a region */
+    int64_t processors;                                      /* of the machine, whatever this program may use */
     void *state;                                             /* the caller's own */
 };
 
