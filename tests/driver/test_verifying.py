@@ -224,6 +224,31 @@ def test_objects_change_once(tmp_path: Path) -> None:
     np.testing.assert_array_equal(cloud.x, np.arange(4.0) + 0.5)
 
 
+def test_objects_that_are_globals_change_once(tmp_path: Path) -> None:
+    module = load(
+        tmp_path,
+        """
+        class Study:
+            def __init__(self):
+                self.rng, self.x = np.random.default_rng(3), np.zeros(2)
+
+        STUDY = Study()
+        RNG = STUDY.rng
+
+        def f(n):
+            for i in range(n):
+                STUDY.x[0] += STUDY.rng.random() - RNG.normal()
+            return STUDY.x[0]
+        """,
+    )
+    program, rng, expected = checked(module.f), np.random.default_rng(3), 0.0
+    for n in (3, 2):
+        for _ in range(n):
+            expected += rng.random() - rng.normal()
+        assert program(n) == expected
+    assert module.RNG.bit_generator.state == rng.bit_generator.state
+
+
 def test_threads_may_call_a_verified_program(tmp_path: Path) -> None:
     program = checked(load(tmp_path, "def f(a):\n    a += 1.0\n    return np.exp(a)\n").f, "warn")
     arrays = [np.zeros(100) for _ in range(4)]

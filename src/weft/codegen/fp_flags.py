@@ -225,18 +225,19 @@ class WatchedNest:
             if self.raised and isinstance(carry.target, Value) and carry.target.type.dtype.kind == "f":
                 _pin(self.kernel, carry.target)
 
-    def settle(self, place: str = "", call: Callable[[Outlined, str], None] | None = None) -> None:
+    def settle(self, first: Outlined | None = None, call: Callable[[Outlined, str], None] | None = None) -> None:
         """After the first run: report, or find out in a second run what to report.
 
-        `place` is where the variables are, such as "env."; `call` runs a body with an environment of this name.
+        `first` is the body that ran, if it was one; `call` runs another with an environment of this name.
         """
+        found = {name: name if first is None else first.flag(name) for name in self.variables}
         if self.plan.way is Way.EXACT:
-            report(self.kernel, f"{place}{self.raised}", self.plan.sites[0])
+            report(self.kernel, found[self.raised], self.plan.sites[0])
         elif self.plan.way is Way.FILTER:
-            with self.kernel.block(f"if (__builtin_expect({place}{self.raised} != 0, 0))"):
+            with self.kernel.block(f"if (__builtin_expect({found[self.raised]} != 0, 0))"):
                 self._second_run(call)
         for site, name in self.names.items():
-            report(self.kernel, f"{place}{name}", site)
+            report(self.kernel, found[name], site)
 
     def _second_run(self, call: Callable[[Outlined, str], None] | None) -> None:
         kernel = self.kernel
@@ -248,7 +249,7 @@ class WatchedNest:
         else:
             emit_called(kernel, body, "0", env="again")
         for site, name in names.items():
-            report(kernel, f"again.{name}", site)
+            report(kernel, body.flag(name, "again"), site)
 
     def _again(self) -> None:
         """The same text with the same names: they belong to another function."""

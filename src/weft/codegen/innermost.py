@@ -306,7 +306,7 @@ def _emit_checked_strip(
     emit_environment(kernel, body, "again")
     kernel.line(f"{body.name}(&again, {strip.points.low}, {strip.points.high});")
     for site, name in names.items():
-        kernel.line(f"{flags.sites[site]} |= again.{name};")
+        kernel.line(f"{flags.sites[site]} |= {body.flag(name, 'again')};")
     if flags.kinds:
         clear_flags(kernel)
 

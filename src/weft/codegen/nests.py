@@ -145,7 +145,7 @@ def _emit_rare(kernel: Kernel, node: Map) -> None:
     body = outline(kernel, watched.variables, watched.first_run, COLD)
     count = _bind_count(kernel, node, _extents(kernel, node))
     emit_called(kernel, body, count)
-    watched.settle("env.", lambda again, env: emit_called(kernel, again, count, env=env))
+    watched.settle(body, lambda again, env: emit_called(kernel, again, count, env=env))
 
 
 def _emit_part(kernel: Kernel, node: Map) -> None:
@@ -164,7 +164,7 @@ def _emit_part(kernel: Kernel, node: Map) -> None:
         emit_environment(kernel, other, env)
         emit_part(kernel, other, node, count, unit, env)
 
-    watched.settle("env.", again)
+    watched.settle(body, again)
 
 
 def _emit_parallel(kernel: Kernel, node: Map, along: Along | None) -> None:
@@ -180,4 +180,4 @@ def _emit_parallel(kernel: Kernel, node: Map, along: Along | None) -> None:
     still = "" if along is None else f"if ({along(body, extents[1] if rows else '1')})"
     with kernel.block(still) if still else nullcontext():
         emit_run(kernel, body, count, work, grain)
-    watched.settle("env.", lambda again, env: emit_outlined(kernel, again, count, work, grain, env=env))
+    watched.settle(body, lambda again, env: emit_outlined(kernel, again, count, work, grain, env=env))

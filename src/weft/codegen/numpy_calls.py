@@ -15,6 +15,7 @@ from contextlib import nullcontext
 
 from weft.codegen.c_types import c_type
 from weft.codegen.direct_calls import direct_call
+from weft.codegen.draw_calls import emit_draw
 from weft.codegen.exits import Store
 from weft.codegen.expressions import index_text
 from weft.codegen.fourier_calls import fourier_call
@@ -30,19 +31,9 @@ from weft.support import abi
 def emit_numpy_call(kernel: Kernel, node: NumpyCall) -> None:
     """The call, and the names of what it gives."""
     kernel.writer.comment(node.span)
-    store = Store(kernel, lent=True)
-    recipe = store.sequence(node.given)
-    first = store.used
-    shapes: dict[str, str] = {}
-    for result in node.results:
-        slot = store.slot()
-        if isinstance(result.target, str):
-            shapes[result.target] = _room(kernel, result.target, slot)
-    kernel.out_count = max(kernel.out_count, store.used)
-    line = node.span.line if node.span else 0
-    keywords = tuple(name for name, _ in node.keywords)
-    types = result_types(node, kernel.program.containers)
-    kernel.numpy_calls.append(abi.NumpyCall(node.function, line, recipe, keywords, first, types))
+    if emit_draw(kernel, node, lambda: _emit_given(kernel, node, called=True)[0]):
+        return
+    first, shapes = _emit_given(kernel, node, called=False)
     ways = (direct_call, fourier_call, sorting_call)
     direct = next((test for way in ways if (test := way(kernel, node, first))), None)
     with kernel.block(f"if (!{direct})") if direct else nullcontext():
@@ -55,6 +46,26 @@ def emit_numpy_call(kernel: Kernel, node: NumpyCall) -> None:
             name = kernel.new_value(result.target)
             kernel.line(f"{c_type(result.target.type)} {name};")
             kernel.line(f"__builtin_memcpy(&{name}, &out[{slot}], sizeof {name});")
+
+
+def _emit_given(kernel: Kernel, node: NumpyCall, *, called: bool) -> tuple[int, dict[str, str]]:
+    """The arguments in out[], and room for the results: where those begin, and their shapes. `called`: and the call."""
+    store = Store(kernel, lent=True)
+    recipe = store.sequence(node.given)
+    first = store.used
+    shapes: dict[str, str] = {}
+    for result in node.results:
+        slot = store.slot()
+        if isinstance(result.target, str):
+            shapes[result.target] = _room(kernel, result.target, slot)
+    kernel.out_count = max(kernel.out_count, store.used)
+    line = node.span.line if node.span else 0
+    keywords = tuple(name for name, _ in node.keywords)
+    types = result_types(node, kernel.program.containers)
+    kernel.numpy_calls.append(abi.NumpyCall(node.function, line, recipe, keywords, first, types, bool(node.changes)))
+    if called:
+        _emit_switch(kernel, node, len(kernel.numpy_calls) - 1)
+    return first, shapes
 
 
 def _room(kernel: Kernel, name: str, slot: int) -> str:

@@ -84,10 +84,10 @@ def _replay(reduction: Reduction, result: str) -> None:
     emit_environment(kernel, body, "again")
     kernel.line(f"{body.name}(&again, 0, 0);")
     for name in names:
-        kernel.line(f"{name} |= again.{name};")
+        kernel.line(f"{name} |= {body.flag(name, 'again')};")
     if site >= 0:
         # The order of the fast loops has overflowed, whatever this one did.
-        kernel.line(f"if (!again.{odd} & !{reduction.finite(result)})")
+        kernel.line(f"if (!{body.flag(odd, 'again')} & !{reduction.finite(result)})")
         kernel.line(f"    {reduction.warnings.names[site]} |= WEFT_FP_OVERFLOW;")
 
 

@@ -228,7 +228,7 @@ def _emit_threads(group: Group, count: str, emit: Callable[[], None], grain: str
     else:
         emit_outlined(kernel, body, number, work, grain)
     for name in names:
-        kernel.line(f"{name} |= env.{name};")
+        kernel.line(f"{name} |= {body.flag(name)};")
     if kernel.team and group[0].kept and raised:
         emit_gathered(kernel, [x.warnings.raised for x in group if x.warnings.raised])
 

@@ -22,6 +22,7 @@ from weft.codegen.support_integers import BOOL_FUNCTIONS, INTEGER_FUNCTIONS
 from weft.codegen.support_machine import MACHINE_FUNCTIONS
 from weft.codegen.support_packing import PACKING_FUNCTIONS
 from weft.codegen.support_products import PRODUCT_FUNCTIONS
+from weft.codegen.support_random import RANDOM_FUNCTIONS
 from weft.codegen.support_sweeps import SWEEP_FUNCTIONS
 from weft.codegen.support_teams import TEAM_FUNCTIONS
 from weft.codegen.support_tiles import COMPLEX_TILES, FLOAT_TILES
@@ -36,7 +37,7 @@ _TEMPLATES: Mapping[str, Mapping[str, str]] = {
     "f": {**FLOAT_FUNCTIONS, **PYTHON_FLOAT_FUNCTIONS, **FLOAT_TILES, **SWEEP_FUNCTIONS},
     "c": {**COMPLEX_FUNCTIONS, **PYTHON_COMPLEX_FUNCTIONS, **COMPLEX_TILES},
 }
-_MACHINE = {**MACHINE_FUNCTIONS, **PACKING_FUNCTIONS, **TEAM_FUNCTIONS}
+_MACHINE = {**MACHINE_FUNCTIONS, **PACKING_FUNCTIONS, **TEAM_FUNCTIONS, **RANDOM_FUNCTIONS}
 _CALL = re.compile(r"(@@|@|%|&)(\w+)\(")
 
 

@@ -168,6 +168,10 @@ def steps_into(value: Any) -> dict[str, Any] | None:
         return {f"[{number}]": item for number, item in enumerate(cast("list[Any]", value))}
     if isinstance(value, dict):
         return {f"[{key!r}]": item for key, item in cast("dict[Any, Any]", value).items()}
+    if isinstance(value, np.random.Generator):
+        return {".bit_generator.state": value.bit_generator.state}
+    if isinstance(value, np.random.RandomState):
+        return {".get_state()": value.get_state(legacy=False)}
     held = attributes(value)
     return {f".{name}": item for name, item in held.items()} if held else None
 

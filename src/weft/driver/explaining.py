@@ -222,7 +222,7 @@ def _words(node: Node, program: Program, amount: Traffic | None) -> str:
         case MatMul():
             return "a matrix product, by NumPy's BLAS"
         case NumpyCall(function=function):
-            return f"calls {function}"
+            return f"{'draws by' if node.changes else 'calls'} {function}"
         case Loop() if collects(node):
             return "a loop that collects, in blocks and on threads"
         case Loop() | While():

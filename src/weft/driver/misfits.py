@@ -15,6 +15,8 @@ import numpy as np
 from weft.driver.fingerprints import same_array
 from weft.driver.kernels import Kernel, fits, slot_object
 from weft.support.abi import MAX_EXTENT, ArgKind, ArgSpec, Slot, SlotKind
+from weft.support.generators import BIT_GENERATOR, KEPT_NORMAL
+from weft.support.number_lists import LIST
 from weft.support.texts import TEXT
 
 _LONGEST = 60
@@ -76,9 +78,9 @@ def slot_name(function: FunctionType, slots: Sequence[Slot], number: int) -> str
                 return f"global '{slot.name}' of another module"
             return f"item '{slot.name}' of {slot_name(function, slots, slot.parent)}"
         case SlotKind.CONVERTED:
-            return (
-                f"{'the text' if slot.name == TEXT else f'np.{slot.name}'} of {slot_name(function, slots, slot.index)}"
-            )
+            words = {TEXT: "the text", BIT_GENERATOR: "the state", KEPT_NORMAL: "the state"}
+            what = "the numbers" if slot.name.startswith(LIST) else words.get(slot.name, f"np.{slot.name}")
+            return f"{what} of {slot_name(function, slots, slot.index)}"
 
 
 def _problem(spec: ArgSpec, value: Any, obj: Any) -> tuple[str, str] | None:

@@ -79,8 +79,8 @@ def _writes(node: Node) -> tuple[str, ...]:
             return tuple(memlet.container for memlet, _ in writes)
         case Elementwise() | Reduce() | Scan() | MatMul():
             return (node.output.container,)
-        case NumpyCall():
-            return allocated_by(node)
+        case NumpyCall(changes=changes):
+            return (*allocated_by(node), *(view.container for view in changes))
         case _:
             return ()
 

@@ -10,9 +10,9 @@ before:  x = np.arange(6.0); f(x[:4], x[2:])
 after:   both copies are views of one new block of 48 bytes, 16 bytes apart
 
 Copied are arrays, lists, tuples, dicts, sets and objects with attributes, among the arguments, their defaults, closure
-variables and (without the objects) globals the function names; functions it calls by name get the same treatment, and
-programs among them are their plain Python functions. What cannot be copied (files, generators) is shared, and so are
-modules with all that is in them.
+variables and globals the function names (there of classes of the user's only); functions it calls by name get the same
+treatment, and programs among them are their plain Python functions. What cannot be copied (a file) is shared,
+and so are modules with all that is in them.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from weft.runtime.dispatcher import signature_of
 from weft.support.records import record
 
 _ATOMS: Final = (int, float, complex, str, bytes, type(None), type, np.generic, np.dtype, np.ufunc, slice)
-_CHANGEABLE: Final = (np.ndarray, list, dict, set, tuple, bytearray, np.random.Generator)
+_CHANGEABLE: Final = (np.ndarray, list, dict, set, tuple, bytearray, np.random.Generator, np.random.RandomState)
 _FOREIGN: Final = ("numpy", "scipy", "weft")
 _ALIGNMENT: Final = 64
 _MAX_DEPTH: Final = 16
@@ -103,8 +103,8 @@ def _functions(function: FunctionType) -> Iterator[FunctionType]:
                 pending.append(inner)
 
 
-def is_foreign(function: FunctionType) -> bool:
-    """Whether a function belongs to Python or a library rather than to the user's program."""
+def is_foreign(function: FunctionType | type) -> bool:
+    """Whether a function or class belongs to Python or a library rather than to the user's program."""
     package = (function.__module__ or "").partition(".")[0]
     return package in _FOREIGN or package in sys.stdlib_module_names
 
@@ -131,7 +131,14 @@ def names_in_code(code: CodeType) -> Iterator[str]:
 
 
 def _surroundings(function: FunctionType) -> dict[str, Any]:
-    return {name: value for name, value in _named(function).items() if isinstance(value, _CHANGEABLE)}
+    return {name: value for name, value in _named(function).items() if _is_changeable(value)}
+
+
+def _is_changeable(value: Any) -> bool:
+    """Whether a value belongs to a function's surroundings: data, or an object of a class of the user's."""
+    if isinstance(value, _CHANGEABLE):
+        return True
+    return not is_atom(value) and not is_foreign(cast("type[Any]", type(value))) and bool(attributes(value))
 
 
 def _twins(functions: Iterable[FunctionType], copier: Copier) -> dict[int, FunctionType]:
@@ -161,7 +168,7 @@ def _furnish(function: FunctionType, twins: Mapping[int, FunctionType], copier: 
         found = twins.get(id(undecorated(value)))
         if found is not None:
             return found
-        return copier.copy(value) if isinstance(value, _CHANGEABLE) else value
+        return copier.copy(value) if _is_changeable(value) else value
 
     for name in names_in_code(function.__code__):
         if name in function.__globals__:

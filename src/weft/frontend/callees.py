@@ -17,6 +17,7 @@ import numpy as np
 
 from weft.frontend.comprehensions import builtin_of, is_expandable, unpacked_generators
 from weft.frontend.context import Activation, Lowering
+from weft.frontend.draws import is_drawing_function
 from weft.frontend.expressions import lower_expression
 from weft.frontend.hints import function_hint
 from weft.frontend.inputs import Namespace, static_operand
@@ -309,15 +310,35 @@ def _is_user_function(
             if isinstance(operand, Function | Instance):
                 return True
             return isinstance(operand, Static) and is_python_function(operand.value)
-        case ast.Attribute(value=ast.Name(id=name) | ast.Attribute(value=ast.Name(id=name)) as value, attr=attr):
+        case ast.Attribute(value=ast.Name() | ast.Attribute() as value, attr=attr):
+            name, way = _way_to(value)
             operand = env.get(name) if name in local else ctx.inputs.lookup(names, name)
             if isinstance(value, ast.Name):
                 return name not in imported and _is_user_method(operand, attr)
-            return (operand is None or isinstance(operand, Instance)) and not _is_known_method(attr)
+            return name != "" and _is_method_at_end(operand, [*way, attr])
         case ast.Attribute(value=ast.Subscript(), attr=attr):  # one of several objects
             return not _is_known_method(attr)
         case _:
             return False
+
+
+def _way_to(node: ast.expr) -> tuple[str, list[str]]:
+    """Of `a.b.c` the name it begins with and the attributes that follow; "" where it begins with something else."""
+    way: list[str] = []
+    while isinstance(node, ast.Attribute):
+        way.insert(0, node.attr)
+        node = node.value
+    return (node.id if isinstance(node, ast.Name) else ""), way
+
+
+def _is_method_at_end(owner: Operand | None, way: list[str]) -> bool:
+    """The same of an attribute of an attribute."""
+    if not isinstance(owner, Static):
+        return (owner is None or isinstance(owner, Instance)) and not _is_known_method(way[-1])
+    value = owner.value
+    for name in way:
+        value = getattr(value, name, None)
+    return is_drawing_function(value)
 
 
 def _is_user_method(owner: Operand | None, name: str) -> bool:
@@ -330,7 +351,8 @@ def _is_user_method(owner: Operand | None, name: str) -> bool:
         case Tuple(cls=cls, slot=slot) if cls is not None and slot >= 0 and name[:1] != "_":
             return callable(getattr(cls, name, None)) and name not in ("count", "index")
         case Static(value=value):
-            return is_python_function(getattr(value, name, None))
+            found = getattr(value, name, None)
+            return is_python_function(found) or is_drawing_function(found)
         case _:
             return False
 

@@ -8,7 +8,19 @@ import numpy as np
 
 from weft.ir.dtypes import PY_BOOL, PY_COMPLEX, PY_FLOAT, PY_INT, ScalarType
 from weft.numpy_rules.arguments import PythonRaises
-from weft.numpy_rules.values import Array, Dict, Foreign, Instance, Made, Operand, Scalar, Static, Tuple
+from weft.numpy_rules.values import (
+    Array,
+    Character,
+    Dict,
+    Foreign,
+    Instance,
+    Made,
+    Operand,
+    Scalar,
+    Static,
+    Text,
+    Tuple,
+)
 
 _PYTHON_CLASSES: dict[ScalarType, type[Any]] = {PY_BOOL: bool, PY_INT: int, PY_FLOAT: float, PY_COMPLEX: complex}
 
@@ -30,6 +42,8 @@ def class_of(operand: Operand) -> type[Any] | None:
             return _PYTHON_CLASSES[expr.type] if expr.type.python else expr.type.dtype.numpy.type
         case Array():
             return np.ndarray
+        case Text() | Character():
+            return str
         case Tuple():
             return operand.cls or (list if operand.is_list else tuple)
         case Dict():

@@ -60,11 +60,11 @@ def call_numpy(
     if build.protected:
         raise build.error("E227", f"{name} is called by Python here, inside a try or np.errstate", "call it before")
     target = resolve(name)
-    names = _parameters(target, len(args))
-    given = [_argument(build, name, parameter, operand) for parameter, operand in zip(names, args, strict=True)]
-    named = {word: _argument(build, name, word, operand) for word, operand in keywords.items()}
-    answer = _ask(build, name, [probe for _, probe in given], {word: probe for word, (_, probe) in named.items()})
-    results = _Results(build, name.rpartition(".")[2], free_sizes=free_sizes)
+    names = parameters_of(target, len(args))
+    given = [call_argument(build, name, parameter, operand) for parameter, operand in zip(names, args, strict=True)]
+    named = {word: call_argument(build, name, word, operand) for word, operand in keywords.items()}
+    answer = ask_numpy(build, name, [probe for _, probe in given], {word: probe for word, (_, probe) in named.items()})
+    results = Results(build, name.rpartition(".")[2], free_sizes=free_sizes)
     operand = results.operand(answer)
     build.emit(
         NumpyCall(
@@ -81,7 +81,8 @@ def call_numpy(
     return operand
 
 
-def _ask(build: Builder, name: str, args: Sequence[Probe], keywords: Mapping[str, Probe]) -> Answer:
+def ask_numpy(build: Builder, name: str, args: Sequence[Probe], keywords: Mapping[str, Probe]) -> Answer:
+    """What NumPy itself says that a function gives."""
     try:
         return ask(resolve(name), args, keywords)
     except Unfit as unfit:
@@ -110,14 +111,15 @@ def _signature(target: Callable[..., Any]) -> tuple[str, ...] | None:
     return (*names, "*") if any(p.kind is p.VAR_POSITIONAL for p in parameters) else tuple(names)
 
 
-def _parameters(target: Callable[..., Any], count: int) -> list[str]:
+def parameters_of(target: Callable[..., Any], count: int) -> list[str]:
     """The names of the first parameters; "" where they have none."""
     known = _signature(target) or ("*",)
     names = ["" if name == "*" else name for name in known]
     return (names + [""] * count)[:count]
 
 
-def _argument(build: Builder, function: str, parameter: str, operand: Operand) -> tuple[Bundle, Probe]:
+def call_argument(build: Builder, function: str, parameter: str, operand: Operand) -> tuple[Bundle, Probe]:
+    """An argument as something Python can be handed, and as something NumPy can be asked about."""
     if parameter in _IMPURE:
         raise build.error("E115", f"keyword '{parameter}' of {function} is not compiled", "leave it out")
     if parameter in _STATIC and not isinstance(operand, Array):
@@ -177,7 +179,7 @@ def _constant(build: Builder, value: object) -> Constant:
 # ---- results --------------------------------------------------------------------------------------------------------
 
 
-class _Results:
+class Results:
     """Makes the containers and values of the results, in order."""
 
     def __init__(self, build: Builder, name: str, *, free_sizes: bool) -> None:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from weft.runtime.cache import Cache, Entry
+from weft.runtime.distributions import distributions_archive, linked_with, offer_distributions
 from weft.runtime.files import NATIVE_DIRECTORY
 from weft.runtime.threads import default_threads
 from weft.support.abi import ABI_VERSION, DTYPES, KernelInfo
@@ -85,6 +86,7 @@ def native_key() -> str:
         np.__version__,
         sys.platform,
         os.uname().machine,
+        distributions_archive() is not None,
         digest.hexdigest(),
     )
     return " ".join(str(part) for part in parts)
@@ -107,9 +109,17 @@ def _build(cache: Cache, key: str, toolchain: Toolchain) -> Entry:
     from dataclasses import replace
 
     from weft.runtime.compile import compile_c  # not needed when the library is in the cache
+    from weft.runtime.process import CompilerFailed
 
     source = f'#include "{NATIVE_DIRECTORY / _ROOT_FILE}"\n'
-    library = compile_c(replace(toolchain, flags=_FLAGS), source, cache.scratch(key) / "kernel.so")
+    plain, output = replace(toolchain, flags=_FLAGS), cache.scratch(key) / "kernel.so"
+    archive = distributions_archive()
+    try:
+        library = compile_c(plain, source, output, extra=linked_with(archive) if archive else ())
+    except CompilerFailed:
+        if archive is None:
+            raise
+        library = compile_c(plain, source, output)  # NumPy's archive is not for this linker: do without it
     description = KernelInfo("(dispatcher)", "weft_native_start", (), (), (), 0, abi=ABI_VERSION)
     return cache.store(key, library, source, description)
 
@@ -118,6 +128,7 @@ def _build(cache: Cache, key: str, toolchain: Toolchain) -> Entry:
 def _start(path: str) -> Native:
     """Load the library, give it what it needs of Python and NumPy, and check that it understands them."""
     library = ctypes.PyDLL(path)
+    offer_distributions(path)
     start = library.weft_native_start
     start.restype, start.argtypes = ctypes.py_object, [ctypes.py_object]
     try:

@@ -9,18 +9,24 @@ change nor keep their arguments. So a program that gets None lets Python repeat 
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from itertools import pairwise
-from types import FunctionType
+from traceback import walk_tb
+from types import CodeType, FunctionType
 from typing import Any, NamedTuple, cast
 
-# What NumPy raises for the arguments it is given. Anything else comes from outside, a signal's handler for one.
+from weft.support.errors import InternalError
+
+# What NumPy raises for the arguments it is given. Anything else comes from outside, a signal's handler for one; so does
+# what code of the user raises (below).
 NUMPY_ERRORS = (ArithmeticError, AttributeError, LookupError, MemoryError, RuntimeError, TypeError, ValueError, Warning)
 
 
 _SEQUENCES = (tuple, list)
 _NOTHING: Mapping[str, Any] = {}
+_LIBRARIES = ("numpy", "scipy", "weft")
 
 
 class ResultType(NamedTuple):
@@ -63,7 +69,7 @@ def checker(types: Sequence[ResultType]) -> Callable[[Any], tuple[Any, ...] | No
         if first is not None and count == 1 and not isinstance(result, _SEQUENCES):
             array = first(result)
             return None if array is None else (array,)
-        found = flatten(result)
+        found = [] if result is None and not count else flatten(result)
         if len(found) != count:
             return None
         arrays = tuple([check_one(leaf) for check_one, leaf in zip(checks, found, strict=True)])
@@ -110,11 +116,18 @@ def _descends(array: Any) -> bool:
 
 
 def calls_at(
-    function: FunctionType, name: str, line: int, keywords: Sequence[str], types: Sequence[ResultType]
+    function: FunctionType,
+    name: str,
+    line: int,
+    keywords: Sequence[str],
+    types: Sequence[ResultType],
+    *,
+    changes: bool = False,
 ) -> Callable[[tuple[Any, ...]], tuple[Any, ...] | None]:
     """A function that makes the call as if it stood on a line of `function`: warnings are given there.
 
-    It takes the arguments, those of the keywords last.
+    It takes the arguments, those of the keywords last. A call that `changes` something cannot be thrown away: a result
+    of another type than expected is an error of ours.
     """
     target = resolve(name)
     code = _call.__code__.replace(
@@ -124,17 +137,38 @@ def calls_at(
         co_firstlineno=line - 1,  # the call stands on its second line
     )
     stand_in = FunctionType(code, function.__globals__)
-    positional, check = -len(keywords) or None, checker(types)
+    positional, check = -len(keywords) or None, _insisting(name, checker(types)) if changes else checker(types)
 
     def call(given: tuple[Any, ...]) -> tuple[Any, ...] | None:
+        named = dict(zip(keywords, given[positional:], strict=True)) if keywords else _NOTHING
         try:
-            if not keywords:
-                return check(stand_in(target, given, _NOTHING))
-            return check(stand_in(target, given[:positional], dict(zip(keywords, given[positional:], strict=True))))
-        except NUMPY_ERRORS:
+            result = stand_in(target, given[:positional], named)
+        except NUMPY_ERRORS as error:
+            if _comes_from_outside(error, code):
+                raise
             return None
+        return check(result)
 
     return call
+
+
+def _comes_from_outside(error: BaseException, stand_in: CodeType) -> bool:
+    """Whether code of the user raised an error: a signal's handler, which may run at any time, even after a draw."""
+    for frame, _ in walk_tb(error.__traceback__):
+        package = str(frame.f_globals.get("__name__")).partition(".")[0]
+        if frame.f_code is not stand_in and package not in _LIBRARIES and package not in sys.stdlib_module_names:
+            return True
+    return False
+
+
+def _insisting(name: str, check: Callable[[Any], tuple[Any, ...] | None]) -> Callable[[Any], tuple[Any, ...]]:
+    def insist(result: Any) -> tuple[Any, ...]:
+        arrays = check(result)
+        if arrays is None:
+            raise InternalError(f"{name} gave {type(result).__name__}, which the compiled program did not expect")
+        return arrays
+
+    return insist
 
 
 def _call(target: Callable[..., Any], args: Sequence[Any], keywords: Mapping[str, Any]) -> Any:

@@ -100,6 +100,10 @@ static int32_t call_numpy(call_state *state, int32_t number, weft_value *out)
     if (!arguments) return WEFT_CALL_FAILED;
     PyObject *results = PyObject_Vectorcall(PyTuple_GetItem(v->numpy_calls, number), &arguments, 1, NULL);
     int32_t outcome = results ? store_results(state, call, results, out) : WEFT_CALL_FAILED;
+    if (results && results != Py_None && outcome == WEFT_CALL_LEAVE && call->changes) {
+        PyErr_NoMemory(); /* the types were checked: there is no room for them, and Python must not draw again */
+        outcome = WEFT_CALL_FAILED;
+    }
     if (results) Py_DecRef(results);
     Py_DecRef(arguments); /* after the results: they may be views of them */
     return outcome;

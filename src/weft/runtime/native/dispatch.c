@@ -199,13 +199,17 @@ static void add_counters(dispatcher *self, const call_state *state)
 static PyObject *run_kernel(dispatcher *self, variant *v, call_frame *frame)
 {
     call_state state;
+    PyObject *locks[v->generator_count + 1];
+    int locked = lock_generators(v, frame, locks);
+    if (locked < 0) return NULL;
     int width = self->width > 0 ? self->width : default_width;
-    open_state(&state, width, v->library, v->library_count == 0, &v->pace, v->teams, v, frame);
+    open_state(&state, width, v->library, v->alone, &v->pace, v->teams, v, frame);
     self->counters[COUNT_CALLS]++;
     v->calls++;
     state.thread = PyEval_SaveThread();
     int32_t code = v->kernel(&state.ctx, frame->values, frame->out);
     PyEval_RestoreThread(state.thread);
+    unlock_generators(locks, locked);
     if (state.ctx.counters[0] | state.ctx.counters[4] | state.ctx.counters[5]) add_counters(self, &state);
     PyObject *result = finish_exit(self, v, code, frame, &state);
     close_state(&state);

@@ -9,9 +9,8 @@ enum match_result { NO_MATCH, MATCH, OVERLAP };
 enum { MAX_NDIM = 16 };
 static const int64_t MAX_EXTENT = (int64_t)1 << 40;
 
-static PyObject *numpy_module;
-
-typedef struct { int kind, index, parent; PyObject *name; } slot_record;
+enum generator_slot { NO_GENERATOR, GENERATOR_WORDS, GENERATOR_NORMAL };
+typedef struct { int kind, index, parent, generator; PyObject *name; } slot_record;
 typedef struct {
     int kind, dtype, ndim, flags, same_as; /* flags: NumPy's that must be set */
     int written, array;                    /* array: number among the ARRAY slots */
@@ -27,6 +26,7 @@ typedef struct {
 typedef struct { int dtype, ndim; } result_record; /* ndim -1: a number */
 typedef struct {
     int recipe_start, first, result_count; /* first: of its results in out[] */
+    int changes;                           /* something besides its results: it cannot be repeated */
     result_record *results;
 } call_record;
 
@@ -37,6 +37,8 @@ typedef struct {
     team_pace teams[TEAM_LOOPS]; /* of its loops for teams */
     int32_t (*kernel)(weft_ctx *, const weft_value *, weft_value *);
     int slot_count, out_count, exit_count, call_count, array_count, extent_count, made_count, has_writebacks, may_warn;
+    int alone;             /* nothing with threads of its own is called */
+    int generator_count;   /* slots with the words of one */
     slot_record *slots;
     arg_record *args;
     exit_record *exits;
@@ -44,7 +46,6 @@ typedef struct {
     result_record *results;
     int32_t *recipes;
     void **library;
-    Py_ssize_t library_count;
     PyObject *names, *values, *constants;             /* tuples; names and values own what the records point to */
     PyObject *on_resume, *on_finish, *on_warn, *numpy_calls;
 } variant;
@@ -85,35 +86,7 @@ static PyObject *fetch_borrowed(const slot_record *slot, const environment *env,
     }
 }
 
-/* The characters of a string as an array of uint32. A string never changes. */
-static PyObject *code_points(PyObject *text)
-{
-    PyObject *bytes = PyUnicode_AsEncodedString(text, "utf-32-le", "surrogatepass");
-    if (!bytes) return NULL;
-    PyObject *array = PyObject_CallMethod(numpy_module, "frombuffer", "Os", bytes, "u4");
-    Py_DecRef(bytes);
-    return array;
-}
-
-/* The array of a foreign object by a function of NumPy. It must be the same memory whenever it is asked for: only then
- * does it not matter that the program asks later. */
-static PyObject *convert(PyObject *object, PyObject *name)
-{
-    if (Py_TYPE(object) == &PyUnicode_Type) return code_points(object);
-    PyObject *function = PyObject_GetAttr(numpy_module, name);
-    if (!function) return NULL;
-    PyObject *array = PyObject_Vectorcall(function, &object, 1, NULL);
-    PyObject *again = array ? PyObject_Vectorcall(function, &object, 1, NULL) : NULL;
-    int steady = again && Py_TYPE(array) == numpy.array_type && Py_TYPE(again) == numpy.array_type &&
-                 ((PyArrayObject *)array)->data == ((PyArrayObject *)again)->data;
-    Py_DecRef(function);
-    if (again) Py_DecRef(again);
-    if (array && !steady) {
-        Py_DecRef(array);
-        array = NULL;
-    }
-    return array;
-}
+static PyObject *generator_words(PyObject *generator, int of_normal); /* generators.c */
 
 /* New reference, or NULL without an error: the slot's object does not exist. */
 static PyObject *fetch_slot(const slot_record *slot, const environment *env, PyObject **objects)
@@ -121,6 +94,7 @@ static PyObject *fetch_slot(const slot_record *slot, const environment *env, PyO
     PyObject *object;
     if (slot->kind == SLOT_CELL) object = PyCell_Get(PyTuple_GetItem(env->cells, slot->index));
     else if (slot->kind == SLOT_ATTRIBUTE) object = PyObject_GetAttr(objects[slot->index], slot->name);
+    else if (slot->generator) object = generator_words(objects[slot->index], slot->generator == GENERATOR_NORMAL);
     else if (slot->kind == SLOT_CONVERTED) object = convert(objects[slot->index], slot->name);
     else {
         object = fetch_borrowed(slot, env, objects);
@@ -450,5 +424,5 @@ static enum match_result match_slots(const variant *v, const environment *env, c
             extents += 2 * arg->ndim;
         } else if (!check_scalar(arg, object, &frame->values[k])) return NO_MATCH;
     }
-    return v->array_count ? check_aliases(v, frame) : MATCH;
+    return v->array_count || v->has_writebacks ? check_aliases(v, frame) : MATCH;
 }

@@ -84,6 +84,8 @@ PyObject *PyErr_Format(PyObject *, const char *, ...);
 PyObject *PyErr_NoMemory(void);
 PyObject *PyErr_Occurred(void);
 void PyErr_Clear(void);
+void PyErr_Fetch(PyObject **, PyObject **, PyObject **);
+void PyErr_Restore(PyObject *, PyObject *, PyObject *);
 int PyErr_CheckSignals(void);
 PyThreadState *PyEval_SaveThread(void);
 void PyEval_RestoreThread(PyThreadState *);

@@ -21,6 +21,14 @@ static int next_within(table_reader *reader, int64_t low, int64_t high)
 
 static int has_items(const arg_record *arg) { return arg->kind == ARG_TUPLE || arg->kind == ARG_LIST; }
 
+static int is_named(PyObject *name, const char *text)
+{
+    PyObject *wanted = Py_BuildValue("s", text);
+    int same = wanted && PyObject_RichCompareBool(name, wanted, Py_EQ) == 1;
+    if (wanted) Py_DecRef(wanted);
+    return same;
+}
+
 static void read_slot(table_reader *reader, variant *v, int k, const int limits[2])
 {
     slot_record *slot = &v->slots[k];
@@ -30,6 +38,10 @@ static void read_slot(table_reader *reader, variant *v, int k, const int limits[
     slot->index = next_within(reader, 0, highest);
     slot->parent = next_within(reader, slot->kind == SLOT_ITEM || slot->kind == SLOT_MAPPING ? 0 : -1, k - 1);
     slot->name = PyTuple_GetItem(v->names, k);
+    if (slot->kind == SLOT_CONVERTED && slot->name)
+        slot->generator = is_named(slot->name, BIT_GENERATOR) ? GENERATOR_WORDS
+                        : is_named(slot->name, KEPT_NORMAL) ? GENERATOR_NORMAL : NO_GENERATOR;
+    v->generator_count += slot->generator == GENERATOR_WORDS;
     if (!slot->name || (slot->kind == SLOT_ITEM && !has_items(&v->args[slot->parent]))) reader->bad = 1;
 }
 
@@ -88,6 +100,7 @@ static void read_calls(table_reader *reader, variant *v, int used)
         call_record *call = &v->calls_made[c];
         call->recipe_start = used;
         used = read_recipe(reader, v, used, NULL);
+        call->changes = next_within(reader, 0, 1);
         call->first = next_within(reader, 0, v->out_count);
         call->result_count = next_within(reader, 0, v->out_count - call->first);
         call->results = v->results + results;
@@ -129,7 +142,6 @@ static int read_library(variant *v, PyObject *addresses)
 {
     Py_ssize_t n = PyTuple_Size(addresses);
     v->library = calloc((size_t)n + 1, sizeof *v->library);
-    v->library_count = n;
     if (n < 0 || !v->library) return -1;
     for (Py_ssize_t i = 0; i < n; i++) {
         v->library[i] = PyLong_AsVoidPtr(PyTuple_GetItem(addresses, i));
@@ -138,9 +150,9 @@ static int read_library(variant *v, PyObject *addresses)
     return 0;
 }
 
-/* tables: slot_count, out_count, exit_count, has_writebacks, may_warn, call_count; per slot: kind, index, parent, then
+/* tables: slot_count, out_count, exit_count, has_writebacks, may_warn, alone, call_count; per slot: kind, index, parent, then
  * the arg's kind, dtype, ndim, layout, ones, written, same_as, length, repeated, dense_below; per exit: has_frames, word
- * count, words; per NumPy call: word count, words, first, result count, per result: dtype, ndim. `limits`: how many
+ * count, words; per NumPy call: word count, words, changes, first, result count, per result: dtype, ndim. `limits`: how many
  * parameters and cells there are. */
 static int read_tables(variant *v, PyObject *tables, const int limits[2])
 {
@@ -152,6 +164,7 @@ static int read_tables(variant *v, PyObject *tables, const int limits[2])
     v->exit_count = next_within(&reader, 1, 1 << 20);
     v->has_writebacks = next_within(&reader, 0, 1);
     v->may_warn = next_within(&reader, 0, 1);
+    v->alone = next_within(&reader, 0, 1);
     v->call_count = next_within(&reader, 0, 1 << 16);
     if (PyTuple_Size(v->numpy_calls) != v->call_count) return 0;
     if (reader.bad || PyTuple_Size(v->names) != v->slot_count || PyTuple_Size(v->values) != v->slot_count) return 0;
