@@ -320,7 +320,25 @@ def test_a_long_list_is_left_to_python_at_once() -> None:
     for items in ([1.0] * 129, [2.0] * 200_000, [3, *range(500)]):
         assert_same_outcome(run(program, (items, f8(3))), run(first_of, (items, f8(3))))
     assert stats_of(program)["native_calls"] == 0
-    assert "more than 128 items" in program.stats.reasons[0]
+    assert "a list of more than 128" in program.stats.reasons[0]
+
+
+def table_of(items, limit):
+    rows = [[0 for _ in range(limit + 1)] for _ in range(len(items) + 1)]
+    for i in range(len(items) + 1):
+        for w in range(limit + 1):
+            if i > 0 and items[i - 1] <= w:
+                rows[i][w] = max(rows[i - 1][w], items[i - 1] + rows[i - 1][w - items[i - 1]])
+            elif i > 0:
+                rows[i][w] = rows[i - 1][w]
+    return rows[len(items)][limit]
+
+
+def test_loops_around_loops_are_not_written_out_many_times() -> None:
+    program = weft.program(table_of)
+    items = list(range(2, 38))
+    assert_same_outcome(run(program, (items, 60)), run(table_of, (items, 60)))
+    assert program.stats.compiles == 0  # 37 copies of the loop would take ten seconds
 
 
 def test_a_global_list_that_changes() -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+import weft
 from tests.compiling import PLAINLY
 from tests.end_to_end.data import f8
 from tests.end_to_end.outcome import assert_native, check
@@ -136,3 +137,24 @@ def test_objects_are_compiled_once() -> None:
     program = check(layers_in_a_list, *[lambda: (layers(), f8(4))] * 4)
     assert_native(program, calls=4)
     assert program.stats.variants == 1
+
+
+class Account:
+    def __init__(self) -> None:
+        self.sum = 0
+
+
+def pays_twice(first, second, n):
+    for _ in range(n):
+        first.sum += 1
+        second.sum += 10
+    return first.sum, second.sum
+
+
+def test_one_object_by_two_names_without_any_array() -> None:
+    program = weft.program(pays_twice)
+    account = Account()
+
+    assert program(Account(), Account(), 3) == (3, 30)
+    assert program.stats.native_calls
+    assert program(account, account, 3) == (33, 33)

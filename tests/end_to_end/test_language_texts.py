@@ -72,6 +72,72 @@ def characters_are_taken_out(text, k):
     return first, total, text[k:] + first
 
 
+@TABLE.add(lambda: ("kitten", "sitting"), lambda: ("", "abc"), lambda: ("äöü€𝄞", "aou€𝄞"), lambda: ("\ud800x", "x"))
+def loops_over_texts(s, t):
+    d = np.zeros((len(s) + 1, len(t) + 1), dtype=int)
+    d[:, 0], d[0] = np.arange(len(s) + 1), np.arange(len(t) + 1)
+    for i, a in enumerate(s, 1):
+        for j, b in enumerate(t):
+            d[i, j + 1] = min(d[i - 1, j] + (a != b), d[i, j] + 1, d[i - 1, j + 1] + 1)
+    different = 0
+    for a, b in zip(s, reversed(t), strict=False):
+        different += a != b
+    return d[-1, -1], different, s
+
+
+@TABLE.add(lambda: ("aabbbcaaaa",), lambda: ("x",), lambda: ("éé",), lambda: ("",))
+def a_name_holds_a_character(text):
+    longest, run, last = 0, 0, ""
+    for c in text:
+        run = run + 1 if c == last else 1
+        if run > longest:
+            longest, best = run, c
+        last = c
+    return longest, last, best  # pyright: ignore[reportPossiblyUnboundVariable] - of an empty text it is
+
+
+@TABLE.add(lambda: ("GATTACA",), lambda: ("GATXTACA",), lambda: ("",))
+def characters_are_keys(text):
+    codes = {"A": 0, "C": 1, "G": 2, "T": 3}
+    value = 0
+    for c in text:
+        value = 4 * value + codes[c]
+    known = 0
+    for c in text:
+        known += c in codes and c not in ("A", "G")
+    return value, known
+
+
+@TABLE.add(lambda: ("40962",), lambda: ("12a",), lambda: ("١٢",), lambda: ("",), need="compiled")
+def digits(text):
+    value = check = 0
+    for c in text:
+        value = 10 * value + int(c)
+        check += ord(c) - ord("0")
+    return value, check
+
+
+@TABLE.add(lambda: ("GATTACA" * 5, 4), lambda: ("GC", 4), lambda: ("é€𝄞x", 2), lambda: ("abc", 0), need="compiled")
+def parts_of_texts(text, k):
+    best = 0
+    for i in range(len(text) - k + 1):
+        window, found = text[i : i + k], 0
+        for c in window:
+            found += c in "GC"
+        best = max(best, found)
+    tail = text[:0:-2]
+    total = len(tail)
+    for c in text[1:]:
+        total += ord(c)
+    return best, total, tail, text[1:3]
+
+
+@TABLE.add(lambda: (f8(4),))
+def attributes_are_asked_for(x):
+    total = np.trapezoid(x) if hasattr(np, "trapezoid") else x.sum()
+    return total, hasattr(x, "shape"), hasattr(x[0], "shape"), hasattr(1, "shape"), hasattr(np, "no_such_function")
+
+
 @TABLE.add(lambda: ("same", f8(4)), lambda: ("valid", f8(4)), lambda: ("x" * 40, f8(4)), need="right")
 def a_word_that_is_counted_too(mode, x):
     if mode == "same":

@@ -17,6 +17,7 @@ from weft.numpy_rules.values import (
     Dict,
     Instance,
     Iteration,
+    Lent,
     Made,
     Method,
     Never,
@@ -50,7 +51,7 @@ def attribute(ctx: Lowering, owner: Operand, name: str) -> Operand:
             return owner
         case Tuple() | Made() | Range() | Slice() if name in (parts := _parts(owner)):
             return parts[name]
-        case Tuple() | Dict() | Ref() | Range() | Iteration() | Static(value=str()):
+        case Tuple() | Dict() | Ref() | Lent() | Range() | Iteration() | Static(value=str()):
             return Method(owner, name)
         case _:
             cls = class_of(owner)

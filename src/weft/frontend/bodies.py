@@ -28,6 +28,11 @@ def is_much_to_copy(node: ast.For, turns: int) -> bool:
     return turns >= _MANY_TURNS and turns * statements > _MANY_STATEMENTS
 
 
+def holds_loops(node: ast.For) -> bool:
+    """Whether there are loops in the body of another."""
+    return any(isinstance(inner, ast.For | ast.While) for stmt in node.body for inner in ast.walk(stmt))
+
+
 def shifts_slices(node: ast.For) -> bool:
     """Whether a short body adds up slices that the loop's variable shifts: `s += w[k] * a[1 + k : n + k]`."""
     if not isinstance(node.target, ast.Name):

@@ -20,6 +20,7 @@ from weft.frontend.callees import Callee, activate, bind_arguments, find_callee,
 from weft.frontend.classes import made_fields, makes_plainly, named_fields
 from weft.frontend.context import Activation, LoopFrame, Lowering
 from weft.frontend.cutting import is_local_name
+from weft.frontend.draws import drawn_from, lower_draw
 from weft.frontend.expressions import lower_expression
 from weft.frontend.growing import as_array
 from weft.frontend.heap import contents, is_object, kept, mentions, new_number, resolved
@@ -46,6 +47,7 @@ from weft.numpy_rules.values import (
     Growing,
     Instance,
     Iteration,
+    Lent,
     Made,
     Method,
     Never,
@@ -113,7 +115,7 @@ def _call(ctx: Lowering, node: ast.Call, callee: Operand, args: list[Operand], k
         case Static(value=value):
             return _call_static(ctx, node, value, args, keywords)
         case Method(owner=owner, name=name):
-            if isinstance(owner, Ref | Tuple | Dict) or (isinstance(owner, Static) and isinstance(owner.value, str)):
+            if isinstance(owner, Ref | Lent | Tuple | Dict) or _is_text(owner):
                 result = None if keywords else call_method(ctx, owner, name, args)
                 if result is not None:
                     return result
@@ -198,6 +200,10 @@ def _default(ctx: Lowering, name: str, value: Any) -> Operand:
     raise ctx.build.error("E165", f"the default of field '{name}' is not compiled", "give a value for the field")
 
 
+def _is_text(operand: Operand) -> bool:
+    return isinstance(operand, Static) and isinstance(operand.value, str)
+
+
 def _full_name(target: Any) -> str:
     module = getattr(target, "__module__", None) or type(target).__module__
     name = getattr(target, "__qualname__", None) or getattr(target, "__name__", None) or type(target).__name__
@@ -250,7 +256,9 @@ def _zip(ctx: Lowering, args: list[Operand], strict: Operand | None) -> Operand 
 
 def _pairwise(ctx: Lowering, operand: Operand) -> Operand | None:
     """`itertools.pairwise(x)`: each item with the one after it."""
-    if isinstance(operand, Range | Ref | Tuple | Growing) or (isinstance(operand, Array) and _is_steady(ctx, operand)):
+    if isinstance(operand, Range | Ref | Lent | Tuple | Growing) or (
+        isinstance(operand, Array) and _is_steady(ctx, operand)
+    ):
         return Iteration("pairwise", (operand,))
     return None
 
@@ -375,6 +383,9 @@ def lower_inlined(ctx: Lowering, node: ast.Call) -> Operand:
         return _local(ctx, node)
     with ctx.at(node):
         operand = lower_expression(ctx, node.func)
+        drawn = drawn_from(ctx.inputs, operand)
+        if drawn is not None:
+            return lower_draw(ctx, drawn, *_arguments(ctx, node))
         if isinstance(operand, Static) and not is_python_function(operand.value):
             return lower_call(ctx, node)
         callee = find_callee(ctx, node, operand)

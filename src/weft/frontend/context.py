@@ -17,15 +17,19 @@ from weft.frontend.heap import bundle_object, mentions, resolved, share_only_rep
 from weft.frontend.inputs import Inputs, Namespace
 from weft.frontend.joins import Identity, Template, identity_of
 from weft.frontend.liveness import Names, StatementPath, names_read
-from weft.ir.dtypes import ScalarType
+from weft.frontend.settling import Trial
+from weft.ir.dtypes import PY_INT, ScalarType
+from weft.ir.exprs import op
 from weft.ir.nodes import Anew, Bundle, Choice, Constant, Listed, Missing, Pack, Site, SiteFrame, SlotObject, Storage
 from weft.numpy_rules.builder import Builder
 from weft.numpy_rules.values import (
     Array,
+    Character,
     Dict,
     Either,
     Function,
     Growing,
+    Lent,
     Made,
     Never,
     Operand,
@@ -34,14 +38,16 @@ from weft.numpy_rules.values import (
     Scalar,
     Slice,
     Static,
+    Text,
     Tuple,
     Unbound,
 )
 from weft.support.abi import FunctionRef
 from weft.support.errors import CompileError
-from weft.support.lists import arrays_of, lists_of, numbers_of_kinds, tuples_of, tuples_of_kinds
+from weft.support.lists import arrays_of, item_of, lists_of, numbers_of_kinds, tuples_of, tuples_of_kinds
 from weft.support.records import record
 from weft.support.spans import Located, Span
+from weft.support.texts import text_of
 
 _COMPARED = (str, bytes, int)
 _PYTHON: dict[str, type] = {"b": bool, "i": int, "f": float, "c": complex}
@@ -86,6 +92,7 @@ class LoopFrame:
     live: Names = frozenset()  # the names that something reads before or after it
     known: Names = frozenset()  # keys of the lists and dicts there were before it
     once: bool = False  # runs once: an iteration of a loop that was unrolled, or all of them; left by breaks only
+    trial: Trial = field(default_factory=Trial)  # what the loops inside carry
 
 
 class Lowering:
@@ -244,7 +251,9 @@ class Lowering:
             return operand.expr
         slot = self.inputs.slot_of(operand)
         if slot >= 0:
-            return SlotObject(slot)
+            whole = SlotObject(slot)
+            inside = operand.place if isinstance(operand, Lent) else None
+            return whole if inside is None else Pack((whole, inside), cls=self.constant(item_of))
         match operand:
             case Array(view=view):
                 container = self.build.container(view.container)
@@ -281,8 +290,12 @@ class Lowering:
         return Pack((items, types), cls=self.constant(lists_of if held.form == "list" else tuples_of))
 
     def _bounds(self, operand: Operand, name: str) -> Pack:
-        """A slice or range, made anew."""
+        """A slice, range, character or part of a text, made anew."""
         match operand:
+            case Character(code=code):
+                return Pack((op("cast", (code,), PY_INT),), cls=self.constant(chr))
+            case Text(codes=codes):
+                return Pack((codes.view,), cls=self.constant(text_of))
             case Slice(start=start, stop=stop, step=step):
                 parts = tuple(self.bundle(part, name) for part in (start, stop, step))
                 return Pack(parts, cls=self.constant(slice))

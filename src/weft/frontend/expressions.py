@@ -19,8 +19,9 @@ from weft.frontend.heap import contents, kept, resolved
 from weft.frontend.iteration import is_weft_map, map_domain, range_item
 from weft.frontend.keys import kept_key, plain_key, split_key
 from weft.frontend.known import is_constant_int, static_int
+from weft.frontend.lent import lent_at
 from weft.frontend.objects import dict_item, sequence_item, slice_of
-from weft.frontend.texts import Character, character, compare_characters, text_named
+from weft.frontend.texts import alternatives, compare_characters, part_of_text
 from weft.ir.dtypes import NP_BOOL, PY_BOOL, PY_COMPLEX, PY_FLOAT, DType, ScalarType
 from weft.ir.exprs import Const, Expr, const, index, op, python_const
 from weft.numpy_rules.arrays import from_nested
@@ -34,11 +35,13 @@ from weft.numpy_rules.powers import operator_ufunc
 from weft.numpy_rules.scalars import is_python_scalar, negate, python_binary, python_unary, truth
 from weft.numpy_rules.values import (
     Array,
+    Character,
     Dict,
     Flat,
     Function,
     Growing,
     Instance,
+    Lent,
     Never,
     Operand,
     Range,
@@ -46,6 +49,7 @@ from weft.numpy_rules.values import (
     Scalar,
     Slice,
     Static,
+    Text,
     Tuple,
     Unbound,
 )
@@ -300,10 +304,10 @@ def _bool_op(ctx: Lowering, node: ast.BoolOp) -> Operand:
 
 
 def _compare(ctx: Lowering, node: ast.Compare) -> Operand:
-    left = _compared(ctx, node.left)
+    left = lower_expression(ctx, node.left)
 
-    def rest(position: int, lhs: Operand | Character) -> Operand:
-        rhs = _compared(ctx, node.comparators[position])
+    def rest(position: int, lhs: Operand) -> Operand:
+        rhs = lower_expression(ctx, node.comparators[position])
         result = _compare_one(ctx, node.ops[position], lhs, rhs)
         if position == len(node.ops) - 1:
             return result
@@ -313,19 +317,9 @@ def _compare(ctx: Lowering, node: ast.Compare) -> Operand:
     return rest(0, left)
 
 
-def _compared(ctx: Lowering, node: ast.expr) -> Operand | Character:
-    text = text_named(ctx, node)
-    if text is None or not isinstance(node, ast.Subscript):
-        return lower_expression(ctx, node)
-    found = character(ctx, text, lower_expression(ctx, node.slice))
-    if found is None:
-        raise _not_indexed(ctx)
-    return found
-
-
-def _compare_one(ctx: Lowering, operator: ast.cmpop, left: Operand | Character, right: Operand | Character) -> Operand:
-    if isinstance(left, Character) or isinstance(right, Character):
-        return compare_characters(ctx, operator, left, right)
+def _compare_one(ctx: Lowering, operator: ast.cmpop, left: Operand, right: Operand) -> Operand:
+    if any(isinstance(item, Character) for operand in (left, right) for item in alternatives(operand)):
+        return split(ctx, left, lambda a: split(ctx, right, lambda b: compare_characters(ctx, operator, a, b)))
     match operator:
         case ast.Is() | ast.IsNot():
             same = split(ctx, left, lambda a: split(ctx, right, lambda b: _identical(ctx, a, b)))
@@ -387,6 +381,8 @@ def _subscript(ctx: Lowering, node: ast.Subscript) -> Operand:
 
 def subscript(ctx: Lowering, owner: Operand, key: Operand) -> Operand:
     """`owner[key]`."""
+    if isinstance(owner, Lent):
+        return split(ctx, key, lambda k: lent_at(ctx, owner, k))
     held = addressed(ctx, owner, key)
     return split(ctx, held, lambda item: split(ctx, key, lambda k: _subscript_plain(ctx, item, k)))
 
@@ -397,6 +393,20 @@ def _subscript_plain(ctx: Lowering, owner: Operand, key: Operand) -> Operand:
             return read_item(ctx.build, owner, plain_key(ctx, key))
         case Flat():
             return read_flat(ctx.build, owner, plain_key(ctx, key))
+        case Tuple() | Dict() | Growing() | Range() | Text():
+            return _python_item(ctx, owner, key)
+        case Never():
+            return owner
+        case Static(value=value, slot=slot):
+            if isinstance(value, str) and slot >= 0 and not ctx.build.texts_are_known and not is_constant_int(key):
+                raise NeedText(slot)
+            return _static_item(ctx, value, key)
+        case _:
+            raise _not_indexed(ctx)
+
+
+def _python_item(ctx: Lowering, owner: Tuple | Dict | Growing | Range | Text, key: Operand) -> Operand:
+    match owner:
         case Tuple():
             return sequence_item(ctx, owner, key)
         case Dict():
@@ -405,14 +415,8 @@ def _subscript_plain(ctx: Lowering, owner: Operand, key: Operand) -> Operand:
             return read_list_item(ctx, owner, key)
         case Range():
             return range_item(ctx, owner, key)
-        case Never():
-            return owner
-        case Static(value=value, slot=slot):
-            if isinstance(value, str) and slot >= 0 and isinstance(key, Scalar) and not is_constant_int(key):
-                raise _not_indexed(ctx) if ctx.build.texts_are_known else NeedText(slot)
-            return _static_item(ctx, value, key)
-        case _:
-            raise _not_indexed(ctx)
+        case Text():
+            return part_of_text(ctx, owner, key)
 
 
 def _static_item(ctx: Lowering, value: Any, key: Operand) -> Operand:

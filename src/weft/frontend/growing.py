@@ -115,6 +115,8 @@ def _added(ctx: Lowering, held: Growing, buffer: Array, item: Operand) -> Growin
 
 def elements(held: Growing) -> Array:
     """The items that are in the list, as an array whose first axis counts them."""
+    if held.buffer.rank > 1:
+        return held.buffer
     if held.form == "number":
         return Array(replace(held.buffer.view, shape=(held.count,)), held.buffer.dtype)
     line = replace(held.buffer.view, shape=(held.count * width(held),))

@@ -19,7 +19,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from weft.ir.nodes import Bundle, Choice, Listed, Pack
-from weft.numpy_rules.values import Dict, Either, Growing, Iteration, Made, Method, Operand, Ref, Tuple, Unbound
+from weft.numpy_rules.values import Dict, Either, Growing, Iteration, Lent, Made, Method, Operand, Ref, Tuple, Unbound
 from weft.support.errors import CompileError
 
 if TYPE_CHECKING:
@@ -111,6 +111,8 @@ def contents(ctx: Lowering, operand: Operand) -> Operand:
     """What is in an object: its items may be objects in turn. Any other operand is given back."""
     if isinstance(operand, Ref):
         return _look_up(ctx, ctx.env, operand)
+    if isinstance(operand, Lent):
+        return operand.held
     if isinstance(operand, Either):
         return replace(operand, items=tuple(contents(ctx, item) for item in operand.items))
     return operand
@@ -128,6 +130,8 @@ def resolved(ctx: Lowering, operand: Operand) -> Operand:
     match operand:
         case Ref():
             return resolved(ctx, _look_up(ctx, ctx.env, operand))
+        case Lent(held=held):
+            return held
         case Tuple(items=items) | Dict(items=items) | Either(items=items) | Iteration(items=items):
             parts = tuple(resolved(ctx, item) for item in items)
             return operand if parts == items else replace(operand, items=parts)

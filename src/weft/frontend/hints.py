@@ -19,7 +19,7 @@ _BY_NAME: Final = {
     "builtins.set": "use np.unique, or a list",
     "logging.": "log outside, or let fallback='warn' run this line in Python",
     "time.": "measure outside of the program",
-    "numpy.random.": "draw the random numbers outside and pass them in as an array",
+    "numpy.random.": "make the generator outside and pass it in: what it draws is compiled",
     "random.": "draw the random numbers outside and pass them in as an array",
     "numpy.vectorize": "call the function in a loop over the elements: it is inlined and compiled",
     "numpy.apply_along_axis": "write the loop over the axis: it is compiled",

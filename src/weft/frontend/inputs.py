@@ -9,6 +9,7 @@ Sizes stay symbolic: of an array only element type, rank, layout and which exten
 from __future__ import annotations
 
 import builtins
+import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -19,6 +20,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from weft.frontend.classes import named_fields
+from weft.frontend.lending import list_of_numbers
 from weft.ir.dtypes import PY_BOOL, PY_COMPLEX, PY_FLOAT, PY_INT, ScalarType, dtype_of
 from weft.ir.exprs import Index, Value, const, index, python_const
 from weft.ir.nodes import Container, Layout, Storage, full_view
@@ -28,6 +30,7 @@ from weft.numpy_rules.values import (
     Dict,
     Foreign,
     Instance,
+    Lent,
     Operand,
     Range,
     Scalar,
@@ -38,6 +41,7 @@ from weft.numpy_rules.values import (
     Unbound,
 )
 from weft.support.abi import MAX_EXTENT, MAX_ITEMS, MAX_NESTING, MAX_RANK, ArgKind, ArgSpec, Slot, SlotKind, pack_order
+from weft.support.number_lists import conversion_of, is_long, numbers_in
 from weft.support.records import record
 from weft.support.texts import TEXT, code_points
 
@@ -328,7 +332,7 @@ class Inputs:
         value = getattr(owner.value, name)
         if isinstance(owner.value, ModuleType | type) and owner.slot >= 0:
             home = owner.value.__name__ if isinstance(owner.value, ModuleType) else owner.value.__module__
-            if home.partition(".")[0] not in (*TRUSTED_MODULES, "weft"):
+            if home.partition(".")[0] not in (*TRUSTED_MODULES, "weft") or _leads_to_state(value):
                 return self.add(Slot(SlotKind.ATTRIBUTE, owner.slot, name), value, name)
         return static_operand(value)
 
@@ -346,7 +350,7 @@ class Inputs:
 
     def slot_of(self, operand: Operand) -> int:
         """The slot whose very object an operand is; -1 if it is none (a view of it is not)."""
-        if isinstance(operand, Static | Tuple | Dict | Instance | Foreign | Text) and operand.slot >= 0:
+        if isinstance(operand, Static | Tuple | Dict | Instance | Foreign | Text | Lent) and operand.slot >= 0:
             return operand.slot
         return next((number for number, known in enumerate(self.operands) if known is operand), -1)
 
@@ -367,6 +371,14 @@ class Inputs:
         return tuple(args)
 
 
+def _leads_to_state(value: Any) -> bool:
+    """Whether an attribute of NumPy is a module or method of random numbers: their state is no constant."""
+    module: Any = sys.modules.get("numpy.random")
+    if module is None:
+        return False
+    return value is module or value is module.seed or isinstance(getattr(value, "__self__", None), module.RandomState)
+
+
 # ---- objects with parts ---------------------------------------------------------------------------------------------
 
 
@@ -382,6 +394,9 @@ def _container_operand(inputs: Inputs, number: int, example: Any, name: str) -> 
     kind = cast("type[Any]", type(example))
     if kind is slice or kind is range:
         return _bounds_operand(inputs, number, example, name)
+    conversion = conversion_of(example) if kind is list and is_long(example) else None
+    if conversion is not None:
+        return _lent_operand(inputs, number, example, conversion, name)
     if inputs.nesting(number) > MAX_NESTING:
         raise UnsupportedArgument(number, f"{name} stands in too many tuples, lists or dicts, or holds itself")
     if len(example) > MAX_ITEMS:
@@ -404,6 +419,18 @@ def _sequence_operand(inputs: Inputs, number: int, example: Sequence[Any], name:
         for item, value in enumerate(example)
     ]
     return Tuple(tuple(items), kind is list, named, number)
+
+
+def _lent_operand(inputs: Inputs, number: int, example: list[Any], conversion: str, name: str) -> Operand:
+    """A long list of numbers, or of tuples or lists of them: data, of any length."""
+    try:
+        array = numbers_in(conversion, example)
+    except ValueError:
+        raise UnusualValue(f"{name} holds ints that are too large") from None
+    inputs.args[number] = ArgSpec(ArgKind.OBJECT, value=list)
+    numbers = inputs.add(Slot(SlotKind.CONVERTED, number, conversion), array, name)
+    assert isinstance(numbers, Array)
+    return Lent(number, list_of_numbers(inputs.build, numbers, conversion))
 
 
 def _mapping_operand(inputs: Inputs, number: int, example: dict[str, Any], name: str) -> Operand:

@@ -12,6 +12,7 @@ from weft.frontend.alike import are_alike, chosen
 from weft.frontend.context import Lowering
 from weft.frontend.growing import item_at
 from weft.frontend.heap import contents
+from weft.frontend.lent import lent_item
 from weft.ir.dtypes import NP_BOOL, PY_INT, DType
 from weft.ir.exprs import Index, const_index, op
 from weft.ir.nodes import Axis, Bundle, Constant, Pack, View
@@ -19,16 +20,19 @@ from weft.numpy_rules.indexing import drop_axis, index_view
 from weft.numpy_rules.scalars import as_index
 from weft.numpy_rules.values import (
     Array,
+    Character,
     Dict,
     Flat,
     Growing,
     Iteration,
+    Lent,
     Operand,
     Range,
     Ref,
     Scalar,
     Slice,
     Static,
+    Text,
     Tuple,
 )
 from weft.support.loops import MapDomain
@@ -113,7 +117,9 @@ def length(ctx: Lowering, item: Operand) -> Index:
             return _range_length(ctx, start, stop, step)
         case (Array() as line) | Flat(line=Array() as line) if line.rank > 0:
             return line.shape[0]
-        case Tuple() | Dict() | Ref() | Growing():
+        case Text(codes=codes):
+            return codes.shape[0]
+        case Tuple() | Dict() | Ref() | Lent() | Growing():
             return _list_length(ctx, item)
         case Iteration(kind="map", items=items):
             total = ONE
@@ -139,13 +145,13 @@ def _shortest(ctx: Lowering, counts: list[Index]) -> Index:
     return shortest
 
 
-def _list_length(ctx: Lowering, item: Tuple | Dict | Ref | Growing) -> Index:
+def _list_length(ctx: Lowering, item: Tuple | Dict | Ref | Lent | Growing) -> Index:
     match item:
         case Tuple(items=items) | Dict(items=items):
             return const_index(len(items))
         case Growing(count=count):
             return count
-        case Ref():
+        case Ref() | Lent():
             return length(ctx, contents(ctx, item))
 
 
@@ -194,8 +200,12 @@ def _list_element(ctx: Lowering, item: Operand, position: Index) -> Operand:
     match item:
         case Ref():
             return element(ctx, contents(ctx, item), position)
+        case Text(codes=codes):
+            return Character(ctx.build.read(drop_axis(codes.view, 0, position), (), codes.dtype))
         case Growing():
             return item_at(ctx, item, position)
+        case Lent():
+            return lent_item(ctx, item, position)
         case Tuple(items=items) if position.constant is not None:
             return items[position.constant]
         case Tuple(items=items) if are_alike(items):
@@ -222,9 +232,9 @@ def remaining(ctx: Lowering, item: Operand, position: Index) -> Bundle:
     match item:
         case Range(start=start, stop=stop, step=step):
             return _pack(ctx, "range", start + step * following, stop, step)
-        case Ref() | Dict() | Static(value=str()) | Iteration(kind="keys" | "values" | "items"):
+        case Ref() | Lent() | Dict() | Static(value=str()) | Iteration(kind="keys" | "values" | "items"):
             return _remaining_items(ctx, item, position)
-        case Array() | Tuple() | Growing():
+        case Array() | Tuple() | Growing() | Text():
             return _pack(ctx, "items", ctx.bundle(item), following, length(ctx, item) - following, ONE)
         case Flat(line=Array() as line):
             return remaining(ctx, line, position)
@@ -257,6 +267,8 @@ def _remaining_items(ctx: Lowering, item: Operand, position: Index) -> Bundle:
             held = contents(ctx, item)
             if isinstance(held, Dict):
                 return remaining(ctx, Iteration("keys", (item,)), position)
+            return _pack(ctx, "list", ctx.bundle(item), following)
+        case Lent():
             return _pack(ctx, "list", ctx.bundle(item), following)
         case Dict():
             return remaining(ctx, Iteration("keys", (item,)), position)

@@ -26,6 +26,7 @@ from weft.numpy_rules.builder import Builder
 from weft.numpy_rules.memory_order import AxisOrder, axis_order
 from weft.numpy_rules.values import (
     Array,
+    Character,
     Dict,
     Either,
     Growing,
@@ -36,6 +37,7 @@ from weft.numpy_rules.values import (
     Range,
     Scalar,
     Slice,
+    Text,
     Tuple,
     Unbound,
 )
@@ -69,9 +71,10 @@ class Same:
 
 @record
 class PassScalar:
-    """A scalar of one type."""
+    """A scalar of one type; `letter`: the code point of a character."""
 
     type: ScalarType
+    letter: bool = False
 
 
 @record
@@ -216,6 +219,8 @@ def _generic(build: Builder, operand: Operand) -> Template:
     match operand:
         case Scalar():
             return PassScalar(operand.type)
+        case Character(code=code):
+            return PassScalar(code.type, letter=True)
         case Array() if operand.readonly:
             raise CannotJoin  # what it is joined with may be written
         case Array():
@@ -228,7 +233,7 @@ def _generic(build: Builder, operand: Operand) -> Template:
             return PassGrowing(replace(_pass_array(build, buffer), ones=(False,), dense=False), operand)
         case Dict(keys=keys, items=items):
             return PassTuple(tuple(Same(item) for item in items), is_list=False, keys=keys)
-        case Made() | Slice() | Range() | Iteration():
+        case Made() | Slice() | Range() | Iteration() | Text(slot=-1):
             raise CannotJoin
         case _:
             return Same(operand)
@@ -333,8 +338,10 @@ def targets(build: Builder, template: Template, name: str) -> tuple[Operand, lis
     match template:
         case Same(operand=operand):
             return operand, []
-        case PassScalar(type=type_):
+        case PassScalar(type=type_, letter=letter):
             value = build.value(name, type_)
+            if letter:
+                return Character(value), [value]
             return Scalar(index(value) if type_ == PY_INT else value), [value]
         case PassArray():
             container = _ref(build, template, name)
@@ -355,6 +362,17 @@ def targets(build: Builder, template: Template, name: str) -> tuple[Operand, lis
             tag = build.value(f"{name}_is", PY_INT, low=0, high=len(items) - 1)
             parts = [targets(build, item, name) for item in items]
             return Either(tag, tuple(part[0] for part in parts)), [tag, *(t for part in parts for t in part[1])]
+
+
+def array_sources(template: Template) -> list[tuple[str, ...]]:
+    """What each array that a template passes may be, in the order of `targets`."""
+    match template:
+        case PassArray(sources=sources) | PassGrowing(buffer=PassArray(sources=sources)):
+            return [sources]
+        case PassTuple(items=items) | PassChoice(items=items):
+            return [sources for item in items for sources in array_sources(item)]
+        case _:
+            return []
 
 
 def _open_row(held: Growing) -> tuple[Index, ...]:
@@ -384,9 +402,11 @@ def passed(build: Builder, template: Template, operand: Operand) -> list[Expr | 
         case Same():
             return []
         case PassScalar(type=type_):
-            if not isinstance(operand, Scalar):
-                return [nothing(type_)]
-            return [operand.expr]
+            match operand:
+                case Scalar(expr=code) | Character(code=code):
+                    return [code]
+                case _:
+                    return [nothing(type_)]
         case PassArray():
             return [operand.view if isinstance(operand, Array) else _no_array(template)]
         case PassGrowing(buffer=buffer, like=like):

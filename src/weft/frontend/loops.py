@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from weft.frontend.alike import are_alike
-from weft.frontend.bodies import is_long_loop, is_much_to_copy, shifts_slices
+from weft.frontend.bodies import holds_loops, is_long_loop, is_much_to_copy, shifts_slices
 from weft.frontend.branches import emit_branch, too_many_types
 from weft.frontend.comprehensions import TEMPORARY
 from weft.frontend.conditionals import lower_if_arms
@@ -23,12 +23,9 @@ from weft.frontend.heap import agreed, by_value, counted, is_object, mentions, n
 from weft.frontend.iteration import element, length, remaining
 from weft.frontend.joins import (
     CannotJoin,
-    PassArray,
-    PassChoice,
-    PassGrowing,
-    PassTuple,
     Same,
     Template,
+    array_sources,
     covered,
     merge,
     passed,
@@ -37,7 +34,9 @@ from weft.frontend.joins import (
 from weft.frontend.joins import targets as join_targets
 from weft.frontend.names import stored_names
 from weft.frontend.objects import fixed_items
+from weft.frontend.settling import Settled, Trial, first_templates, last_time, next_place
 from weft.frontend.statements import assign, lower_block, restore_state, saved_state, unreachable
+from weft.frontend.texts import ask_for_texts
 from weft.frontend.unrolling import unrolled
 from weft.ir.dtypes import PY_BOOL, PY_INT
 from weft.ir.exprs import Const, Expr, Index, Value, const, const_index, index
@@ -50,6 +49,7 @@ ZERO, ONE = const_index(0), const_index(1)
 _MAX_TRIALS = 8
 MANY_ITEMS = 3  # copies of a loop that are too many
 MAX_LISTED = 16  # items of a comprehension over a range that are written out
+MAX_NESTS = 16  # copies of a body with loops, of which each takes as long to compile as many statements
 MAX_SHIFTS = 25  # copies of a body that shifts slices: a stencil of five by five
 # What a loop over a short range may need constants for: axes, indices of lists, lists that grow, names of many types.
 _WRITTEN_OUT = ("E109", "E110", "E120", "E122", "E144", "E145", "E148", "E149", "E230", "E231")
@@ -62,6 +62,7 @@ def lower_for(ctx: Lowering, node: ast.For, path: tuple[int, ...]) -> bool:
         iterable = lower_expression(ctx, node.iter)
         if isinstance(iterable, Never):
             return unreachable(ctx)
+        ask_for_texts(ctx, iterable)
         items = fixed_items(ctx, iterable, ranges=False)
         if items is not None:
             few = len(items) < MANY_ITEMS or not are_alike(items) or not any(map(is_long_loop, ast.walk(node)))
@@ -121,7 +122,7 @@ def _counted_or_unrolled(ctx: Lowering, node: ast.For, path: tuple[int, ...], it
     try:
         return _counted(ctx, node, path, iterable)
     except CompileError as problem:
-        if problem.code not in _WRITTEN_OUT:
+        if problem.code not in _WRITTEN_OUT or (ctx.copies * turns > MAX_NESTS and holds_loops(node)):
             raise
     finally:
         ctx.short_loops = short_loops
@@ -326,9 +327,11 @@ def lower_carried(
     before, depth = dict(ctx.env), activation.depth
     known = frozenset(key for key in before if is_object(key))
     init = {name: before.get(name, Unbound()) for name in names}
-    templates: dict[str, Template] = {name: Same(operand) for name, operand in init.items()}
+    place = next_place(ctx)
+    last = last_time(ctx, place)
+    templates, expected = first_templates(build, init, last), last.inner
     for _ in range(_MAX_TRIALS):
-        frame = replace(kind, carried=templates, known=known, exits=[], unfit=[])
+        frame = replace(kind, carried=templates, known=known, exits=[], unfit=[], trial=Trial(expected))
         heads: dict[str, Operand] = {}
         made: dict[str, list[Value | str]] = {}
         for name, template in templates.items():
@@ -345,13 +348,15 @@ def lower_carried(
             if falls and not kind.is_call:
                 emit_exit(ctx, frame, is_break=kind.once)
         ctx.loops.pop()
-        activation.rests, activation.depth = rests, depth
+        activation.rests, activation.depth, expected = rests, depth, frame.trial.found
         if _passed_by_value(ctx, frame, before, init) or _growing_lists(ctx, frame, init):
             continue
         grown = _grown(ctx, templates, frame.exits)
         if all(same_form(templates[name], grown[name]) for name in names):
             if frame.unfit:
                 raise too_many_types(ctx, frame.unfit[0])
+            if place:
+                ctx.loops[-1].trial.found[place] = Settled(grown, expected)
             _bind_sources(ctx, grown, made)
             carries = _carries(ctx, templates, made, init)
             activation.env = at_head
@@ -408,7 +413,7 @@ def _bind_sources(ctx: Lowering, templates: dict[str, Template], made: dict[str,
     """Tell every REF which containers it may be bound to, now that all are known."""
     for name, template in templates.items():
         refs = [target for target in made[name] if isinstance(target, str)]
-        for ref, sources in zip(refs, _array_sources(template), strict=True):
+        for ref, sources in zip(refs, array_sources(template), strict=True):
             known = [source for source in sources if source in ctx.build.ledger.containers and source != ref]
             container = ctx.build.container(ref)
             written = container.written or any(ctx.build.container(source).written for source in known)
@@ -418,16 +423,6 @@ def _bind_sources(ctx: Lowering, templates: dict[str, Template], made: dict[str,
                     was_dirty = ctx.build.dirty
                     ctx.build.mark_written(source)
                     ctx.build.dirty = was_dirty
-
-
-def _array_sources(template: Template) -> list[tuple[str, ...]]:
-    match template:
-        case PassArray(sources=sources) | PassGrowing(buffer=PassArray(sources=sources)):
-            return [sources]
-        case PassTuple(items=items) | PassChoice(items=items):
-            return [sources for item in items for sources in _array_sources(item)]
-        case _:
-            return []
 
 
 def _carries(

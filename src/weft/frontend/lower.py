@@ -17,6 +17,7 @@ from typing import Any
 from weft.frontend.callees import Callee, activate, refuse_kind
 from weft.frontend.context import Lowering
 from weft.frontend.inputs import Assigned, Inputs, Namespace, NeedWriteback, UnsupportedArgument, enter_assigned
+from weft.frontend.lent import unread
 from weft.frontend.prune import prune
 from weft.frontend.rows import WrittenLater, check_held
 from weft.frontend.source import FunctionSource
@@ -151,7 +152,13 @@ def _lower(
         writebacks=writebacks,
         warn_sites=tuple(build.ledger.warn_sites),
     )
-    return Lowered(prune(program), tuple(inputs.objects))
+    program = prune(program)
+    slot = unread(inputs, program)
+    if slot >= 0:
+        raise UnsupportedArgument(
+            slot, "only a few items of a list of more than 128 are read", "use arrays and numbers"
+        )
+    return Lowered(program, tuple(inputs.objects))
 
 
 def _parameters(function: FunctionType) -> tuple[str, ...]:

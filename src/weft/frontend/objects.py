@@ -34,16 +34,19 @@ from weft.frontend.inputs import static_operand
 from weft.frontend.iteration import element, length
 from weft.frontend.keys import whole_key
 from weft.frontend.known import is_constant_int, static_int, string_method
+from weft.frontend.texts import position_of_letter
 from weft.ir.dtypes import NP_BOOL, PY_INT, ScalarType
 from weft.ir.exprs import Const, Expr, Index, const_index, op
 from weft.numpy_rules.elementwise import apply_ufunc
 from weft.numpy_rules.scalars import as_index
 from weft.numpy_rules.values import (
     Array,
+    Character,
     Dict,
     Either,
     Growing,
     Iteration,
+    Lent,
     Never,
     Operand,
     Range,
@@ -175,6 +178,8 @@ def _wrapped(ctx: Lowering, position: Index, count: int) -> Expr:
 
 def dict_item(ctx: Lowering, owner: Dict, key: Operand) -> Operand:
     """`owner[key]` of a dict."""
+    if isinstance(key, Character) and are_alike(owner.items):
+        return chosen(ctx, owner.items, position_of_letter(ctx, owner, key))
     position = position_of(ctx, owner, key)
     return ctx.build.leave("KeyError") if position is None else owner.items[position]
 
@@ -340,10 +345,8 @@ def call_method(ctx: Lowering, owner: Operand, name: str, args: list[Operand]) -
             if not fewest <= len(args) <= most:
                 return ctx.build.leave(f"{name}() takes another number of arguments")
             return change(ctx, owner, lambda old: apply(ctx, old, args))
-    if isinstance(owner, Tuple | Dict) and owner.slot >= 0 and name in (*_LIST_CHANGES, *_DICT_CHANGES):
-        raise ctx.build.error(
-            "E148", "a list or dict that comes from outside is not changed in compiled code", "copy it"
-        )
+    if isinstance(owner, Tuple | Dict | Lent) and owner.slot >= 0 and name in (*_LIST_CHANGES, *_DICT_CHANGES):
+        raise ctx.build.error("E148", "a list or dict of the caller's is not changed in compiled code", "copy it")
     held = contents(ctx, owner)
     if isinstance(owner, Ref) and isinstance(held, Dict) and name in ("keys", "values", "items") and not args:
         return Iteration(name, (owner,))  # it shows what is in the dict when it is looked at

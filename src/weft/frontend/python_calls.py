@@ -25,7 +25,20 @@ from weft.ir.dtypes import PY_BOOL, PY_FLOAT, PY_INT, ScalarType
 from weft.ir.exprs import Index, const, const_index, index
 from weft.ir.nodes import Carry, Loop, Region
 from weft.numpy_rules.python_functions import class_of
-from weft.numpy_rules.values import Array, Dict, Either, Growing, Iteration, Operand, Range, Ref, Scalar, Static, Tuple
+from weft.numpy_rules.values import (
+    Array,
+    Dict,
+    Either,
+    Growing,
+    Iteration,
+    Lent,
+    Operand,
+    Range,
+    Ref,
+    Scalar,
+    Static,
+    Tuple,
+)
 
 _TRUE, _FALSE = Scalar(const(True, PY_BOOL)), Scalar(const(False, PY_BOOL))
 _OPERATORS: Final = {  # functions of `operator`, and what they do
@@ -70,10 +83,10 @@ def _of_one(ctx: Lowering, target: Any, operand: Operand) -> Operand | None:
         return _any_all(ctx, operand, is_any=target is any)
     if target is sorted:
         return _sorted(ctx, operand)
-    if target is len and isinstance(operand, Ref):
+    if target is len and isinstance(operand, Ref | Lent):
         held = contents(ctx, operand)
         return Scalar(held.count) if isinstance(held, Growing) else None
-    if target is bool and isinstance(operand, Ref | Dict):
+    if target is bool and isinstance(operand, Ref | Lent | Dict):
         test = condition(ctx, operand)
         return choose(ctx, test, lambda: _TRUE, lambda: _FALSE)
     return None
@@ -83,7 +96,7 @@ def _isinstance(ctx: Lowering, args: list[Operand]) -> Operand | None:
     held, classes = contents(ctx, args[0]), args[1]
     parts = classes.items if isinstance(classes, Tuple) else (classes,)
     cls = list if isinstance(held, Growing) else class_of(held)
-    if not isinstance(args[0], Ref) or isinstance(held, Either) or cls is None:
+    if not isinstance(args[0], Ref | Lent) or isinstance(held, Either) or cls is None:
         return None
     wanted = [part.value for part in parts if isinstance(part, Static) and isinstance(part.value, type)]
     return Scalar(const(any(issubclass(cls, part) for part in wanted), PY_BOOL)) if len(wanted) == len(parts) else None

@@ -38,6 +38,7 @@ from weft.numpy_rules.values import (
     Either,
     Flat,
     Growing,
+    Lent,
     Never,
     Operand,
     Ref,
@@ -366,7 +367,7 @@ def _in_place(ctx: Lowering, name: str, old: Operand, value: Operand) -> Operand
     def apply(item: Operand) -> Operand:
         if isinstance(item, Array) and name != "matmul":
             return split(ctx, value, lambda v: _ufunc_in_place(ctx, name, item, v))
-        if isinstance(item, Ref | Dict) or (isinstance(item, Tuple) and item.is_list):
+        if isinstance(item, Ref | Lent | Dict) or (isinstance(item, Tuple) and item.is_list):
             raise ctx.build.error("E142", "this change of a list or dict in place is not compiled", "make a new one")
         return binary(ctx, name, item, value)
 

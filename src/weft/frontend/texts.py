@@ -1,9 +1,7 @@
 """Characters of strings that are data: compared with each other and with known ones, where they stand.
 
-in:   s[i - 1] == t[j - 1], c[k] in "ACGT", with s, t and c strings of the caller
+in:   s[i - 1] == t[j - 1], c[k] in "ACGT", for letter in s: ord(letter), with s, t and c strings of the caller
 out:  comparisons of their code points, which are elements of arrays of uint32
-
-A character is nothing that a name can hold: it exists in a comparison only.
 """
 
 from __future__ import annotations
@@ -14,14 +12,27 @@ from functools import reduce
 from typing import TypeGuard
 
 from weft.frontend.context import Lowering
+from weft.frontend.heap import contents
 from weft.frontend.keys import plain_key
-from weft.ir.dtypes import NP_BOOL, PY_BOOL, DType, ScalarType
-from weft.ir.exprs import Expr, const, op
+from weft.ir.dtypes import NP_BOOL, PY_BOOL, PY_INT, DType, ScalarType
+from weft.ir.exprs import Expr, const, const_index, op
+from weft.numpy_rules.builder import NeedText
 from weft.numpy_rules.gathering import read_item
 from weft.numpy_rules.scalars import negate
-from weft.numpy_rules.values import Operand, Scalar, Static, Text, Tuple
+from weft.numpy_rules.values import (
+    Array,
+    Character,
+    Dict,
+    Either,
+    Iteration,
+    Operand,
+    Scalar,
+    Slice,
+    Static,
+    Text,
+    Tuple,
+)
 from weft.support.errors import CompileError
-from weft.support.records import record
 
 _CODE = ScalarType(DType.UINT32)
 _NAMES: dict[type[ast.cmpop], str] = {
@@ -31,32 +42,49 @@ _NAMES: dict[type[ast.cmpop], str] = {
 _MOST_MEMBERS = 64
 
 
-@record
-class Character:
-    """One character of a text, by its code point."""
-
-    code: Expr
-
-
-def text_named(ctx: Lowering, node: ast.expr) -> Text | None:
-    """The text that is indexed in `s[i]`; None for anything else."""
-    if not isinstance(node, ast.Subscript) or not isinstance(node.value, ast.Name) or isinstance(node.slice, ast.Slice):
-        return None
-    held = ctx.env.get(node.value.id)
-    return held if isinstance(held, Text) else None
+def part_of_text(ctx: Lowering, text: Text, key: Operand) -> Operand:
+    """One character of it, or some in a row."""
+    if not isinstance(key, Slice) and not (isinstance(key, Scalar) and key.type.dtype.kind in "iu"):
+        raise ctx.build.error("E108", "this part of a text is not compiled", "take its characters one by one")
+    match read_item(ctx.build, text.codes, plain_key(ctx, key)):
+        case Scalar(expr=code):
+            return Character(code)
+        case Array() as codes:
+            return Text(-1, codes)
+        case other:
+            return other
 
 
-def character(ctx: Lowering, text: Text, key: Operand) -> Character | None:
-    """One character of it; None where the key is no integer."""
-    if not isinstance(key, Scalar) or key.type.dtype.kind not in "iu":
-        return None
-    code = read_item(ctx.build, text.codes, plain_key(ctx, key))
-    return Character(code.expr) if isinstance(code, Scalar) else None
+def alternatives(operand: Operand) -> tuple[Operand, ...]:
+    """What an operand may be."""
+    return operand.items if isinstance(operand, Either) else (operand,)
 
 
-def compare_characters(
-    ctx: Lowering, operator: ast.cmpop, left: Operand | Character, right: Operand | Character
-) -> Operand:
+def ask_for_texts(ctx: Lowering, iterable: Operand) -> None:
+    """Strings of the caller's that a loop runs over are data: any others must fit the compiled loop as well."""
+    match iterable:
+        case Static(value=str(), slot=slot) if slot >= 0 and not ctx.build.texts_are_known:
+            raise NeedText(slot)
+        case Iteration(items=items):
+            for item in items:
+                ask_for_texts(ctx, item)
+        case _:
+            pass
+
+
+def position_of_letter(ctx: Lowering, owner: Dict, letter: Character) -> Expr:
+    """Where a character that is data stands among the keys; Python raises where it is none of them."""
+    position: Expr = const_index(-1)
+    for place, known in enumerate(owner.keys):
+        if isinstance(known, str) and len(known) == 1:
+            here = op("equal", (letter.code, const(ord(known), letter.code.type)), NP_BOOL)
+            position = op("select", (here, const_index(place), position), PY_INT)
+    found = ctx.build.let_index(position, "k", low=-1, high=len(owner.keys) - 1)
+    ctx.build.guard_nonnegative(found, "KeyError")
+    return found
+
+
+def compare_characters(ctx: Lowering, operator: ast.cmpop, left: Operand, right: Operand) -> Operand:
     """The comparison of a character with another, a known one, or several known ones."""
     if isinstance(operator, ast.In | ast.NotIn) and isinstance(left, Character):
         return _among(ctx, left, right, wanted=isinstance(operator, ast.In))
@@ -69,10 +97,12 @@ def compare_characters(
     return _truth(op(_NAMES[type(operator)], (ours, theirs), NP_BOOL))
 
 
-def _among(ctx: Lowering, left: Character, right: Operand | Character, *, wanted: bool) -> Operand:
-    match right:
+def _among(ctx: Lowering, left: Character, right: Operand, *, wanted: bool) -> Operand:
+    match contents(ctx, right):
         case Static(value=str() as text):
             members = list(text)
+        case Dict(keys=keys):
+            members = [key for key in keys if isinstance(key, str) and len(key) == 1]
         case Tuple(items=items) if all(isinstance(item, Static) and isinstance(item.value, str) for item in items):
             members = [item.value for item in items if isinstance(item, Static) and len(item.value) == 1]
         case _:
@@ -90,7 +120,7 @@ def _truth(test: Expr) -> Operand:
     return Scalar(op("cast", (test,), PY_BOOL))
 
 
-def _code(operand: Operand | Character) -> Expr | None:
+def _code(operand: Operand) -> Expr | None:
     match operand:
         case Character(code=code):
             return code

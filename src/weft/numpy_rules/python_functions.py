@@ -6,7 +6,9 @@ out:  what Python gives; ints are guarded to fit int64
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
+from types import ModuleType
 from typing import Any
 
 from weft.analysis.ranges import index_bounds
@@ -23,6 +25,7 @@ from weft.numpy_rules.scalars import compare, convert, int_expr, python_unary, t
 from weft.numpy_rules.type_conversions import python_cast
 from weft.numpy_rules.values import (
     Array,
+    Character,
     Dict,
     Either,
     Iteration,
@@ -54,6 +57,8 @@ def lower_int(build: Builder, x: Operand | int = 0, /) -> Operand:
     """Towards zero; beyond int64, and for inf and nan, Python takes over."""
     if isinstance(x, int):
         return Scalar(const_index(x))
+    if isinstance(x, Character):
+        return _digit(build, x)
     data = scalar_of(build, x)
     kind = data.type.dtype.kind
     if kind == "c":
@@ -255,6 +260,27 @@ def lower_len(build: Builder, obj: Operand, /) -> Operand:
             raise build.error("E273", "len() of this object is not compiled")
 
 
+@numpy_rule("builtins.ord", samples=('ord("a")',))
+def lower_ord(build: Builder, c: Operand, /) -> Operand:
+    """The code point of a character."""
+    match c:
+        case Character(code=code):
+            return Scalar(build.let_index(op("cast", (code,), PY_INT), "code", low=0, high=sys.maxunicode))
+        case Static(value=str() as text) if len(text) == 1:
+            return Scalar(const_index(ord(text)))
+        case _:
+            raise build.error("E110", "ord() of this object is not compiled", "take one character")
+
+
+def _digit(build: Builder, letter: Character) -> Operand:
+    """`int(letter)` of one of the ten digits; Python knows about the others."""
+    code = build.let_index(op("cast", (letter.code,), PY_INT), "code", low=0, high=sys.maxunicode)
+    value = code - ord("0")
+    build.guard_nonnegative(value, "invalid literal for int()")
+    build.guard_nonnegative(const_index(9) - value, "invalid literal for int()")
+    return Scalar(value)
+
+
 @numpy_rule("builtins.str")
 def lower_str(build: Builder, value: Operand | None = None, /) -> Operand:
     """The text of a string or int that is known now."""
@@ -305,6 +331,22 @@ def _combine(build: Builder, name: str, iterable: Operand, instead: str) -> Oper
             continue
         result = value if result is None else op(name, (result, value), PY_BOOL)
     return Scalar(const(not decided, PY_BOOL) if result is None else build.let(result, "b"))
+
+
+@numpy_rule("builtins.hasattr", samples=('hasattr(f8[3], "shape")', 'hasattr(v(1), "shape")'))
+def lower_hasattr(build: Builder, obj: Operand, name: Operand, /) -> Operand:
+    """Known at compile time for modules, arrays and numbers."""
+    wanted: Any = static_value(build, name, "the name")
+    match obj:
+        case Static(value=ModuleType() as module):
+            owner: object = module
+        case Array() | Scalar():
+            owner = class_of(obj)
+        case _:
+            owner = None
+    if owner is None or not isinstance(wanted, str):
+        raise build.error("E274", "hasattr() of this object is not compiled")
+    return Scalar(const(hasattr(owner, wanted), PY_BOOL))
 
 
 @numpy_rule("builtins.isinstance")

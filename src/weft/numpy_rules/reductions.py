@@ -16,6 +16,7 @@ from weft.ir.dtypes import DType, ScalarType
 from weft.ir.exprs import Expr, const_index, op
 from weft.ir.neutral import neutral
 from weft.ir.nodes import Reduce, Scan, View
+from weft.ir.ops import SCANS
 from weft.numpy_rules.arguments import (
     Flag,
     Given,
@@ -438,10 +439,12 @@ def _position(build: Builder, name: str, a: Operand, axis: Given, keepdims: Flag
 
 def accumulate(build: Builder, name: str, a: Operand, axis: Operand | int | None, dtype: Given = None) -> Array:
     """`np.<name>.accumulate(a, axis, dtype)`; axis None flattens."""
-    if name not in ("add", "multiply"):
+    if name not in SCANS:
         raise build.error("E240", f"np.{name}.accumulate is not compiled", "write the loop")
     array = as_array(build, a)
     target = static_dtype(build, dtype) or known_dtype(build, _reduced_type(name, array.dtype))
+    if name in ("minimum", "maximum") and target.kind == "c":
+        raise build.error("E240", f"np.{name}.accumulate of complex numbers is not compiled", "take a real part")
     if isinstance(axis, int):
         position = axis if array.rank else static_axis(build, axis, array.rank)
     elif is_none(axis):
@@ -450,7 +453,8 @@ def accumulate(build: Builder, name: str, a: Operand, axis: Operand | int | None
         position = static_axis(build, axis, array.rank)
     source = convert_array(build, array, target)
     result = new_array(build, source.shape, target, "scan", [source.view])
-    warn = build.warn_site("accumulate") if target.kind in "fc" else -1
+    sums = name in ("add", "multiply")
+    warn = build.warn_site("accumulate") if sums and target.kind in "fc" else -1
     node = Scan(
         op=name,
         output=result.view,

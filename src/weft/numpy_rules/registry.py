@@ -38,13 +38,14 @@ class RuleEntry:
 _ENTRIES: dict[str, RuleEntry] = {}
 _TYPED: dict[str, RuleEntry] = {}  # calls of NumPy itself, for what has no other rule
 _PURE = (
-    "averages", "creation", "diagonals", "joining", "math_functions", "moments", "nan_functions", "picking", "products",
-    "reductions",
+    "averages", "closeness", "creation", "diagonals", "joining", "math_functions", "moments", "nan_functions",
+    "picking", "products", "reductions",
 )  # fmt: skip
 _PURE_FUNCTIONS = ("numpy.round", "numpy.around")
 _FAMILIES = (
     "array_attributes",
     "averages",
+    "closeness",
     "cmath_functions",
     "convolving",
     "counting",

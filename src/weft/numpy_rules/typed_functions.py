@@ -138,8 +138,6 @@ _STATISTICS: Final = {
 }  # fmt: skip
 
 _CALCULUS: Final = {
-    "allclose": ("allclose(f8[5], f8[5])", "allclose(f8[4, 3], f8[3], v(0.5))"),
-    "array_equal": ("array_equal(f8[5], f8[5])", "array_equal(f8[5], f8[4])"),
     "array_equiv": ("array_equiv(f8[4, 3], f8[3])",),
     "convolve": ("convolve(f8[5], f8[3])", "convolve(i8[5], i8[3], 'same')", "convolve(f4[5], f8[3], mode='valid')"),
     "correlate": ("correlate(f8[5], f8[3])", "correlate(c16[5], c16[3], mode='full')"),
@@ -150,7 +148,6 @@ _CALCULUS: Final = {
         "interp(f8[5], [0.0, 1.0, 4.0], [1.0, 0.0, 2.0])", "interp(v(0.5), [0.0, 1.0], [1.0, 0.0])",
         "interp(f8[2, 3], [0.0, 1.0], [1.0, 0.0], left=v(-1.0))",
     ),
-    "isclose": ("isclose(f8[5], f8[5])", "isclose(f8[4, 3], v(2.5))"),
     "kron": ("kron(f8[2, 3], f8[3, 2])", "kron(i8[3], i8[2])"),
     "poly": ("poly(f8[3])",),
     "polyadd": ("polyadd(f8[3], f8[5])",),
@@ -229,7 +226,7 @@ _METHODS: Final = {
 }
 
 _UFUNC_METHODS: Final = {
-    "accumulate": ("maximum.accumulate(f8[5])", "minimum.accumulate(i4[4, 3], axis=1)"),
+    "accumulate": ("bitwise_or.accumulate(i8[5])", "logaddexp.accumulate(f8[4, 3], axis=1)"),
     "outer": (),
     "reduce": ("gcd.reduce(i8[5])", "bitwise_xor.reduce(i8[4, 3], axis=1)"),
     "reduceat": ("add.reduceat(f8[5], [0, 2])", "maximum.reduceat(f8[4, 3], [0, 2], axis=1)"),
@@ -239,6 +236,9 @@ _UFUNC_METHODS: Final = {
 OTHER_FORMS: Final = {
     "all": ("all(b1[4, 3], where=b1[4, 3])",),
     "any": ("any(b1[4, 3], where=b1[4, 3])",),
+    "allclose": ("allclose(f8[5], f8[5], f8[5])",),
+    "array_equal": ("array_equal(f8[5], f8[5], equal_nan=True)",),
+    "isclose": ("isclose(f8[5], f8[5], f8[5])", "isclose(v(2.0), v(3.0))"),
     "average": ("average(f8[2, 3, 4], axis=(1, 2), weights=f8[3, 4] + 1)",),
     "diff": ("diff(f8[5], prepend=0.0)",),
     "einsum": (

@@ -176,7 +176,17 @@ def lower_ufunc_reduce(
     return reduce_with(build, name, a, axis, dtype, keepdims)
 
 
-@numpy_rule("ufunc.accumulate", samples=("add.accumulate(f8[3, 4], 1)", "multiply.accumulate(i4[5])"))
+@numpy_rule(
+    "ufunc.accumulate",
+    samples=(
+        "add.accumulate(f8[3, 4], 1)",
+        "multiply.accumulate(i4[5])",
+        "maximum.accumulate(f8[5])",
+        "minimum.accumulate(i4[4, 3], axis=1)",
+        "maximum.accumulate(u1[4, 3, 2], axis=1)",
+        "minimum.accumulate(b1[4, 3])",
+    ),
+)
 def lower_ufunc_accumulate(
     build: Builder, function: Operand, array: Operand, axis: Operand | int = 0, dtype: Given = None
 ) -> Operand:

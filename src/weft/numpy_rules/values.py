@@ -109,6 +109,7 @@ class Growing:
     types, or None, or tuples of such, are "mixed": `kinds` says for each place of a tuple which ones, and behind the
     numbers lies which of them each is. Lists have no other name, and stay in the list. Of arrays the buffer holds
     copies, which is the same as long as nobody writes to them; `shared` says that other names may refer to some.
+    The lists in one of the caller's (`Lent`) are the rows of a buffer of two axes.
     """
 
     buffer: Array
@@ -219,6 +220,25 @@ class Text:
 
 
 @record
+class Character:
+    """One character of a text whose characters are data, by its code point."""
+
+    code: Expr
+
+
+@record
+class Lent:
+    """A list of the caller's whose numbers are data: they lie in an array, and the slot holds the object.
+
+    It is read only. `place` is where it stands in the list of the slot, if it is one of the lists in that.
+    """
+
+    slot: int
+    held: Growing
+    place: Index | None = None
+
+
+@record
 class Either:
     """One of several operands, chosen at run time by an integer: what a join of different types gives."""
 
@@ -254,6 +274,8 @@ Operand: TypeAlias = (
     | Instance
     | Foreign
     | Text
+    | Character
+    | Lent
     | Either
     | Unbound
     | Never

@@ -11,6 +11,11 @@ from typing import Any
 import numpy as np
 
 
+def item_of(values: Any, place: int) -> Any:
+    """The very object that stands somewhere in a list."""
+    return values[place]
+
+
 def tuples_of(items: np.ndarray[Any, Any], types: tuple[type, ...]) -> list[tuple[Any, ...]]:
     """Tuples of numbers of these types, which the type of the array holds."""
     columns = [_converted(column, type_) for column, type_ in zip(items.T, types, strict=True)]

@@ -10,6 +10,9 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from weft.support.generators import BIT_GENERATOR, KEPT_NORMAL, bit_generator_words, kept_normal_words
+from weft.support.number_lists import LIST, numbers_in
+
 TEXT: Final = "text"  # the function of such a conversion, beside those of NumPy
 
 
@@ -20,8 +23,19 @@ def code_points(text: str) -> Any:
     return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
 
 
+def text_of(codes: Any) -> str:
+    """The string of these code points."""
+    return codes.astype("<u4").tobytes().decode("utf-32-le", "surrogatepass")
+
+
 def convert(function: str, value: Any) -> Any:
-    """What a slot of a converted object holds: its code points, or what NumPy makes of it."""
+    """What a slot of a converted object holds: its code points, numbers or words, or what NumPy makes of it."""
     import numpy as np
 
+    if function == BIT_GENERATOR:
+        return bit_generator_words(value)
+    if function == KEPT_NORMAL:
+        return kept_normal_words(value)
+    if function.startswith(LIST):
+        return numbers_in(function, value)
     return code_points(value) if function == TEXT else getattr(np, function)(value)

@@ -1,0 +1,74 @@
+"""Long lists of the caller's whose numbers are data: an array of them, whatever its length.
+
+in:   a list of more numbers than there may be slots: xs = [0.5, 1.5, ...], or tuples or lists of numbers
+out:  `Lent`: the numbers in an array, read like a list that grew (`weft.frontend.growing`), and the slot of the object
+
+To make the array takes as long as to look at every item once. So the program must do that too: have a loop as long as
+the list, or a whole-array operation on it. A program that looks at a few items only (a binary search) stays in Python.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from weft.frontend.growing import elements, item_at, read_item
+from weft.frontend.mixed import typed_number
+from weft.ir.exprs import Index, const_index, values_in
+from weft.ir.nodes import Elements, Elementwise, Loop, MatMul, NumpyCall, Program, Reduce, Scan, Tasklet
+from weft.ir.traverse import all_nodes, node_views
+from weft.numpy_rules.indexing import drop_axis, index_view
+from weft.numpy_rules.values import Array, Growing, Lent, Operand, Scalar
+
+if TYPE_CHECKING:
+    from weft.frontend.context import Lowering
+    from weft.frontend.inputs import Inputs
+
+_WHOLE = (Elements, Elementwise, MatMul, NumpyCall, Reduce, Scan)
+
+
+def lent_item(ctx: Lowering, lent: Lent, position: Index) -> Operand:
+    """The item at a position that is known to be inside."""
+    held = lent.held
+    if held.form != "list":
+        return item_at(ctx, held, position)
+    row = Array(drop_axis(elements(held).view, 0, position), held.buffer.dtype)
+    return Lent(lent.slot, Growing(row, held.row[0], held.type), position)
+
+
+def lent_at(ctx: Lowering, lent: Lent, key: Operand) -> Operand:
+    """`lent[key]`."""
+    held, build = lent.held, ctx.build
+    if held.form == "tuple" or not isinstance(key, Scalar) or key.type.dtype.kind not in "biu":
+        return read_item(ctx, held, key)
+    if held.form == "number":
+        view, _ = index_view(build, elements(held), key)
+        return typed_number(build, build.read(view, (), held.buffer.dtype), held.type)
+    view, _ = index_view(build, _one_of_each(held), key)
+    return lent_item(ctx, lent, view.at(()).index[0])
+
+
+def _one_of_each(held: Growing) -> Array:
+    """Something as long as the list, to find a position in."""
+    return Array(drop_axis(elements(held).view, 1, const_index(0)), held.buffer.dtype)
+
+
+def unread(inputs: Inputs, program: Program) -> int:
+    """A slot whose list is lent though the program does not look at all of it; -1 if there is none."""
+    lent = [operand for operand in inputs.operands if isinstance(operand, Lent)]
+    return next((item.slot for item in lent if not _is_read_whole(item, program)), -1)
+
+
+def _is_read_whole(lent: Lent, program: Program) -> bool:
+    name = lent.held.buffer.view.container
+    counts = {value for extent in lent.held.buffer.shape for value in extent.values}
+    for node in all_nodes(program.body):
+        match node:
+            case Tasklet(lets=lets):
+                counts.update(let.value for let in lets if counts.intersection(values_in(let.expr)))
+            case Loop(start=start, stop=stop) if counts.intersection((*start.values, *stop.values)):
+                return True
+            case _ if isinstance(node, _WHOLE) and any(view.container == name for view in node_views(node)):
+                return True
+            case _:
+                pass
+    return False
