@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from weft.numpy_rules.random_numbers import PARAMETERS
 from weft.numpy_rules.registry import all_rules, typed_rule
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "numpy.md"
@@ -25,6 +26,11 @@ _TYPED = """\
 ## Called, not compiled
 
 Typed NumPy calls: NumPy's own functions, called from inside the kernel, whose results go on in compiled code.
+"""
+_RANDOM = """\
+## Random numbers
+
+Methods of a `np.random.Generator`, of a `RandomState`, and the functions of `np.random`, with NumPy's stream and state.
 """
 _HEAD = """\
 # What is compiled of NumPy
@@ -54,6 +60,7 @@ def page() -> str:
         parts.append(f"## {title}\n\n{_wrapped(sorted(families[family]))}\n")
     parts.append(f"{_TYPED}\n{_wrapped(sorted(typed))}\n\nThe same for forms that are not compiled of\n")
     parts.append(f"{_wrapped(sorted(also))}\n")
+    parts.append(f"{_RANDOM}\n{_wrapped(sorted({name for methods in PARAMETERS.values() for name in methods}))}\n")
     return "\n".join(parts)
 
 

@@ -44,6 +44,9 @@ _OFTEN = 2
 _MAX_VARIANTS = 8
 _MAX_GENERAL = 16
 _MAX_LENGTHS = 2  # of a list that Python changes between calls of a piece
+_MAX_REFUSED = 32  # calls whose exact types are looked at before their classes tell
+_LOOK_AGAIN = 256  # after so many calls the exact types are looked at again
+_MAX_ALIKE = 4  # variants of one kind of arguments, functions among them, before the old ones are forgotten
 
 
 @lru_cache(maxsize=1)
@@ -70,6 +73,37 @@ class Refusal(NamedTuple):
     function: CutFunction | None
 
 
+class Hopeless:
+    """Classes of arguments that were refused again and again: what runs in Python for them.
+
+    To know the exact types of a call takes longer than many a call of Python, above all of a function that calls
+    itself. So they are looked at now and then only: perhaps they are others, which can be compiled.
+    """
+
+    def __init__(self) -> None:
+        self._found: dict[tuple[type, ...], tuple[int, Callable[..., Any]]] = {}
+
+    def find(self, params: Sequence[Any]) -> Callable[..., Any] | None:
+        """What to call with such arguments; None where their types are to be looked at."""
+        if not self._found:
+            return None
+        classes = tuple(map(type, params))
+        turns, target = self._found.get(classes, (0, None))
+        if target is None or turns < _MAX_REFUSED:
+            return None
+        self._found[classes] = turns + 1, target
+        return target if turns % _LOOK_AGAIN else None
+
+    def note(self, params: Sequence[Any], target: Callable[..., Any]) -> None:
+        """A call is refused, and this runs instead."""
+        classes = tuple(map(type, params))
+        self._found[classes] = self._found.get(classes, (0, target))[0] + 1, target
+
+    def clear(self) -> None:
+        """There is hope."""
+        self._found.clear()
+
+
 class Engine:
     """Compiles and calls the variants of one function."""
 
@@ -94,7 +128,10 @@ class Engine:
         self._lock = threading.RLock()
         self._lengths: dict[Any, int] = {}  # variants of a piece that differ in the lengths of lists alone
         self._refused: dict[Any, Refusal | None] = {}  # types that are not compiled as a whole; None: that do not fit
+        self._hopeless = Hopeless()
         self._newest: kernels.Kernel | None = None
+        self._keys: list[Any] = []  # of the variants there are
+        self._compiled_keys: list[Any] = []  # of all that were compiled here
         self.sources: list[str] = []
         self.infos: list[KernelInfo] = []  # of the variants, the newest last
         self.specimens: list[tuple[Any, ...]] = []
@@ -111,11 +148,19 @@ class Engine:
 
     def _miss(self, params: tuple[Any, ...]) -> Any:
         """No variant fits: get one, and call again."""
+        target = self._hopeless.find(params)
+        if target is not None:
+            self.stats.count_python(is_cut=target is not self.function)
+            return self._signature.call(target, params)
         key = (tuple(type_key(param) for param in params), identity_key(params))
         if getattr(self._busy, "depth", 0) or key in self._refused:
-            if getattr(self._busy, "calls", -1) == self.host.dispatcher.counters().calls:
+            calls = getattr(self._busy, "calls", -1)
+            if calls >= 0 and calls == self.host.dispatcher.counters().calls:
                 self._refuse_misfit(key, params)
-            return self._python(params, self._refused.get(key))
+            refusal = self._refused.get(key)
+            if refusal is not None and self.options.fallback == "warn" and self.family.is_settled:
+                self._hopeless.note(params, self._in_python(refusal).plain)
+            return self._python(params, refusal)
         check_annotations(self.function, params)
         start = time.perf_counter()
         is_ready = self._prepare(key, params)
@@ -149,15 +194,19 @@ class Engine:
     def _python(self, params: Sequence[Any], refusal: Refusal | None) -> Any:
         if refusal is not None and self.options.fallback == "error":
             raise refusal.problem.with_traceback(None) from None  # the place in the user's program is what matters
-        if refusal is None or refusal.function is None:
-            self.stats.fallback_calls += 1
+        is_cut = refusal is not None and refusal.function is not None
+        self.stats.count_python(is_cut=is_cut)
+        if refusal is None or not is_cut:
             return self._signature.call(self.function, params)
-        self.stats.cut_calls += 1
-        function = refusal.function
-        if self._patchwork is not None and not self.is_piece and not self.family.timed_calls:
-            with self._lock:
-                function = self._patchwork.settled(function)
-        return self.family.call(function, lambda function: self._signature.call(function, params))
+        return self.family.call(self._in_python(refusal), lambda function: self._signature.call(function, params))
+
+    def _in_python(self, refusal: Refusal) -> CutFunction:
+        """What runs instead of a kernel."""
+        function = refusal.function or CutFunction(self.function, self.function)
+        if refusal.function is None or self._patchwork is None or self.is_piece or self.family.timed_calls:
+            return function
+        with self._lock:
+            return self._patchwork.settled(function)
 
     def _refuse_misfit(self, key: Any, params: Sequence[Any]) -> None:
         """The variant made for these very types does not take them (a read-only array that the program may write)."""
@@ -255,13 +304,14 @@ class Engine:
         with self._lock:
             self._cut_for = problem
             self.host.dispatcher.clear_variants()
+            self._keys.clear()
 
     # -- variants -----------------------------------------------------------------------------------------------------
 
     def _add(self, key: Any, params: tuple[Any, ...]) -> None:
         """A variant for these types, from disk or compiled."""
         start = time.perf_counter()
-        self._check_count()
+        self._check_count(key, params)
         self._check_lengths(key)
         general = self.stats.variants >= _MAX_VARIANTS
         try:
@@ -270,20 +320,34 @@ class Engine:
         except CompileError:
             raise
         except (WeftError, OSError) as problem:
-            raise self._as_compile_error(problem) from problem
+            raise _as_compile_error(problem, self.function, self.options) from problem
         self._newest = kernel
         self.sources.append(kernel.source)
         self.infos.append(kernel.info)
         self.specimens.append(params_like(params))
         self.stats.variants += 1
+        self._keys.append(key)
+        self._hopeless.clear()
         if compiled:
+            self._compiled_keys.append(key)
             self.stats.compiles += 1
             self.stats.compile_seconds += time.perf_counter() - start
         else:
             self.stats.cache_hits += 1
         tell_remarks(self.function, kernel.info, self._told)
 
-    def _check_count(self) -> None:
+    def _check_count(self, key: Any, params: Sequence[Any]) -> None:
+        """Refuse one variant too many; those for functions made anew for every call (a lambda) are forgotten instead.
+
+        None of these comes a second time. They have the same code, so the kernel is on disk, unless it cannot be.
+        """
+        is_called = any(isinstance(param, FunctionType) for param in params)
+        if is_called and self._keys.count(key) >= _MAX_ALIKE >= self._compiled_keys.count(key):
+            self.host.dispatcher.clear_variants()
+            self.stats.variants = 0
+            for kept in (self.sources, self.infos, self.specimens):
+                del kept[:-1]
+            self._keys.clear()
         if self.stats.variants >= _MAX_GENERAL:
             place = Span.from_code(self.function.__code__)
             raise CompileError("E305", "too many different argument types", place, "use a program per kind of argument")
@@ -375,13 +439,14 @@ class Engine:
                 f"{type(problem).__name__}: {problem}", save_reproducer(self.function, params)
             ) from problem
 
-    def _as_compile_error(self, problem: WeftError | OSError) -> CompileError:
-        if isinstance(problem, InternalError) and self.options.fallback == "error":
-            raise problem
-        place = Span.from_code(self.function.__code__)
-        if isinstance(problem, CompilerFailed) and problem.timed_out:
-            return CompileError("E311", str(problem), place, "set WEFT_COMPILE_TIMEOUT to more seconds")
-        return CompileError("E310", str(problem), place)
+
+def _as_compile_error(problem: WeftError | OSError, function: FunctionType, options: Options) -> CompileError:
+    if isinstance(problem, InternalError) and options.fallback == "error":
+        raise problem
+    place = Span.from_code(function.__code__)
+    if isinstance(problem, CompilerFailed) and problem.timed_out:
+        return CompileError("E311", str(problem), place, "set WEFT_COMPILE_TIMEOUT to more seconds")
+    return CompileError("E310", str(problem), place)
 
 
 def params_like(params: Sequence[Any]) -> tuple[Any, ...]:

@@ -61,6 +61,11 @@ class Family:
         default_factory=list[tuple[CellType, Callable[..., Any]]]
     )
 
+    @property
+    def is_settled(self) -> bool:
+        """Whether all that Python runs is announced, and no clocks are running."""
+        return not self.timed_calls and all(place.is_told for place in self.places)
+
     def call(self, function: CutFunction, apply: Callable[[Callable[..., Any]], Any]) -> Any:
         """Call the cut function with `apply`; the first time with clocks, and say after it what Python ran."""
         if self.timed_calls:

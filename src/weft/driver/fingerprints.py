@@ -19,6 +19,7 @@ import numpy as np
 
 from weft.driver.options import Options
 from weft.support.abi import MAX_ITEMS, MAX_NESTING, pack_order
+from weft.support.number_lists import conversion_of, is_long
 
 VERSION = "0.1.0"
 
@@ -86,6 +87,10 @@ def _array_key(value: Any) -> Any:
 def _container_key(value: Any, depth: int) -> Any:
     kind = cast("type[Any]", type(value))
     name = (kind.__module__, kind.__qualname__)
+    conversion = conversion_of(cast("list[Any]", value)[:1]) if kind is list and is_long(value) else None
+    if conversion is not None:  # of any length; the first item tells, to look at all would take as long as many a call
+        ones = len(value) == 1, "[" in conversion and len(cast("list[Any]", value)[0]) == 1
+        return (*name, conversion, ones)
     if depth > MAX_NESTING or len(value) > MAX_ITEMS:  # perhaps one that holds itself; not compiled in any case
         return (*name, "too large")
     if isinstance(value, dict):
@@ -105,10 +110,13 @@ def without_lengths(key: Any) -> Any:
 
 
 def identity_key(values: Sequence[Any]) -> tuple[int, ...]:
-    """For every array, the first argument that is the very same array."""
+    """For every array, the first argument that is the very same array; of generators, with the same state."""
     found: list[int] = []
     for number, value in enumerate(values):
         twin = number
+        if type(value).__module__.startswith("numpy.random"):
+            bits = getattr(value, "_bit_generator", value)
+            twin = next(k for k, other in enumerate(values) if getattr(other, "_bit_generator", other) is bits)
         if type(value) is np.ndarray:
             for earlier in range(number):
                 other = values[earlier]

@@ -78,7 +78,7 @@ class Host:
                 on_finish=self._finish(info),
                 on_warn=partial(warn_floating_point, self.function, info),
                 numpy_calls=[
-                    calls_at(self.function, call.function, call.line, call.keywords, call.results)
+                    calls_at(self.function, call.function, call.line, call.keywords, call.results, changes=call.changes)
                     for call in info.numpy_calls
                 ],
                 takes_dense=takes_dense,

@@ -52,6 +52,11 @@ class Stats:
     numpy_calls: int = 0  # calls of NumPy's own functions by kernels
     reasons: list[str] = field(default_factory=list[str])  # why calls ran in Python
 
+    def count_python(self, *, is_cut: bool) -> None:
+        """Count a call that has no kernel."""
+        self.cut_calls += is_cut
+        self.fallback_calls += not is_cut
+
     def count_legality(self, work: LegalityWork) -> None:
         """Add what the legality core did for one compile."""
         self.legality_questions += work.questions
