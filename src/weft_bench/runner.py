@@ -41,7 +41,6 @@ LEAST_PAIRS: Final = 10
 LEAST_LONG_PAIRS: Final = 5  # where a pair takes so long that ten would not fit the budget
 MOST_PAIRS: Final = 50
 SHORT_SECONDS: Final = 0.05  # calls this short run once more, untimed, before each timed one
-SETTLE_SECONDS: Final = 0.03  # OpenBLAS's threads wait that long, busily, for more work
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -271,9 +270,9 @@ class Measurement:
             seconds = [0.0, 0.0]
             order = (0, 1) if len(pairs) % 2 == 0 else (1, 0)
             for number in order:
-                if self.plan.threads > 1:
-                    time.sleep(SETTLE_SECONDS)
-                answer = (numpy_side, side)[number].ask(self._deadline, "time", again=again[number])
+                answer = (numpy_side, side)[number].ask(
+                    self._deadline, "time", again=again[number], rest=self.plan.threads > 1
+                )
                 seconds[number] = answer["seconds"]
                 again[number] = answer["seconds"] < SHORT_SECONDS
             pairs.append(Pair(*seconds))

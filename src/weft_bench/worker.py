@@ -7,7 +7,7 @@ out:  one line of JSON for each line of JSON: {"do": "time"} -> {"seconds": 0.01
     build     load the kernel, call `Framework.build`; its seconds
     first     the first call, on fresh arguments; its seconds
     warm      calls that are not timed
-    time      one call on fresh arguments; its seconds
+    time      one call on fresh arguments; its seconds, told when no thread of this process runs any more
     outputs   write what the latest call gave, in files
     perturbed the same for arguments that differ from the true ones by rounding
     quit
@@ -43,6 +43,8 @@ if TYPE_CHECKING:  # NumPy is loaded when the process is already on its processo
     from weft_bench.kernel import Inputs, Kernel
 
 PR_SET_PDEATHSIG = 1
+LOOK_SECONDS = 0.01  # the system counts the time of threads that run in steps of up to 4 ms
+REST_SECONDS = 0.3  # at the most: there are threads that never sleep
 REFUSALS = ("MemoryError", "RuntimeError")  # an error class of a framework's own that is still one of these: execution
 
 
@@ -172,12 +174,18 @@ class Session:
         return {"seconds": seconds, "peak_bytes": self.peak_bytes}
 
     def time(self, command: dict[str, Any]) -> dict[str, Any]:
-        """One timed call; `again` first runs one that is not, which takes the other process's traces off the caches."""
+        """One timed call; `again` first runs one that is not, which takes the other process's traces off the caches.
+
+        `rest`: threads that wait for more work, busily, are waited for: it is the other process's turn.
+        """
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             if command.get("again"):
                 self._call()
-            return {"seconds": self._call()}
+            seconds = self._call()
+        if command.get("rest"):
+            come_to_rest()
+        return {"seconds": seconds}
 
     def outputs(self, command: dict[str, Any]) -> dict[str, Any]:
         """What the latest call gave, by the names of the kernel's outputs."""
@@ -223,6 +231,16 @@ def own_warning(told: list[warnings.WarningMessage]) -> str:
         if warning.category.__module__.partition(".")[0] not in ("builtins", "numpy"):
             return str(warning.message).strip().partition("\n")[0]
     return ""
+
+
+def come_to_rest() -> None:
+    """Wait until this process uses no processor: threads of OpenBLAS spin for 25 to 100 ms after a product."""
+    end = time.perf_counter() + REST_SECONDS
+    while time.perf_counter() < end:
+        start, used = time.perf_counter(), time.process_time()
+        time.sleep(LOOK_SECONDS)
+        if time.process_time() - used < 0.25 * (time.perf_counter() - start):
+            return
 
 
 # ---------------------------------------------------------------- memory

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 import time
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from weft_bench.frameworks import load_frameworks
 from weft_bench.hardware import choose_cpus
 from weft_bench.runner import Inputs, Plan, Program, Settings, measure
 from weft_bench.selection import choose_kernels
+from weft_bench.worker import come_to_rest
 
 TINY = """
 import numpy as np
@@ -167,3 +169,16 @@ def test_weft_says_whether_it_compiled(tmp_path: Path, tiny: Program) -> None:
     assert [(cell.state, cell.message) for cell in cells] == [("ok", ""), ("ok", "")]
     assert [cell.from_artefacts for cell in cells] == [False, True]
     assert [cell.error_eps for cell in cells] == [0.0, 0.0]
+
+
+def test_a_turn_ends_when_no_thread_runs_any_more() -> None:
+    def spin() -> None:
+        end = time.perf_counter() + 0.1
+        while time.perf_counter() < end:
+            pass
+
+    thread = threading.Thread(target=spin)
+    thread.start()
+    come_to_rest()
+
+    assert not thread.is_alive()
