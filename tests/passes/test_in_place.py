@@ -77,6 +77,16 @@ def test_what_a_site_shows_may_go_once_nobody_leaves_through_it() -> None:
     assert changed(InPlace(), late)[0] is late
 
 
+def test_a_site_nobody_leaves_through_may_show_the_result_before_it_begins() -> None:
+    site = "site 1 f0@(1) {A: slot 0, U: U[:]}"
+    lines = ["alloc U site 0", site, "alloc T site 0", FILL, point(20, "U[p]", "T[p]"), "return U[:]"]
+    before = graph("\n".join([SITE, *lines]), T, U)
+    made, _ = changed(InPlace(), before)
+    assert_same_outcomes(before, made)
+    assert "T" not in made.containers
+    assert "site 1" not in shown(made)
+
+
 KEPT = {
     "read afterwards": (point(20, "U[p]", "T[p]"), point(30, "A[p]", "T[p]"), "return U[:]"),
     "another element": (point(20, "U[p]", "T[%n.1 - 1 - %p.20]"), "return U[:]"),

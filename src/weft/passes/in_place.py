@@ -11,7 +11,8 @@ is allocated. The map is the last node that needs T and the first that needs U (
 needed as long as the program may leave through it). All reads of T in it and all writes of U are at the very same
 element, known before the point runs, which is not read after it was written; and since no two points of a map write one
 element, a point reads of U only what it writes itself. No ref may be T, and none that may be U is touched while T is
-needed: U alone, as it leaves, may be seen in other ways.
+needed: U alone, as it leaves, may be seen in other ways. A site above the map that shows U is one that nobody leaves
+through: it goes, since U may begin below it.
 
 Warnings stay what they are: where the processor's flags do not tell them, a map that overwrites what it reads keeps the
 old contents of a strip at a time, to compute it again (`codegen/fp_flags.py`). So only maps of plain tasklets are
@@ -27,7 +28,7 @@ from typing import ClassVar
 from weft.analysis.facts import Facts
 from weft.analysis.lifetimes import end, lifetimes
 from weft.ir.exprs import Index, Value
-from weft.ir.nodes import Alloc, Map, Memlet, Node, Program, Region, Return, Storage, Tasklet, View
+from weft.ir.nodes import Alloc, Map, Memlet, Node, Program, Region, Return, Site, Storage, Tasklet, View
 from weft.ir.substitution import Substitution
 from weft.ir.traverse import (
     all_nodes,
@@ -38,7 +39,7 @@ from weft.ir.traverse import (
     touched_containers,
     values_defined_in,
 )
-from weft.passes.base import Bench, Session, rewrite_regions
+from weft.passes.base import Bench, Session, rewrite_nodes, rewrite_regions
 from weft.support.records import record
 
 
@@ -69,7 +70,8 @@ class _Takeover:
             if pair is None:
                 place += 1
             else:
-                nodes = self.merged(nodes, node, *pair)
+                above = _without_showing(nodes[:place], pair[1])
+                nodes, place = self.merged([*above, *nodes[place:]], node, *pair), len(above)
                 place -= 1  # an allocation above is gone: the same map once more
         return region if len(nodes) == len(region.nodes) else Region(tuple(nodes))
 
@@ -121,6 +123,16 @@ class _Takeover:
         self.bench.note(f"{_plain(new)} is computed in the memory of {_plain(old)}", node, done=True)
         chosen = Substitution(containers={old: new})
         return [chosen.node(n) for n in nodes if not (isinstance(n, Alloc) and n.container == new)]
+
+
+def _without_showing(nodes: Sequence[Node], name: str) -> tuple[Node, ...]:
+    """The nodes less the sites among them and inside them that show a container."""
+
+    def rule(node: Node) -> tuple[Node, ...] | None:
+        shown = (view.container for bundle in leaving_bundles(node) for view in bundle_views(bundle))
+        return () if isinstance(node, Site) and name in shown else None
+
+    return rewrite_nodes(Region(tuple(nodes)), rule).nodes
 
 
 def _plain(name: str) -> str:
