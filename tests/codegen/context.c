@@ -88,6 +88,7 @@ static void *test_worker(void *raw)
 }
 
 static void test_choose(weft_ctx *ctx, double work) { ((test_ctx *)ctx)->here = work < 1; }
+static void test_turn(weft_ctx *ctx) { ctx->brief = WEFT_BRIEF_IN_LOOPS; }
 
 /* On one thread the last chunk comes first. */
 static void test_parallel(weft_ctx *ctx, weft_body body, void *env, int64_t count, int64_t grain)
@@ -135,6 +136,8 @@ test_ctx *test_open(void *const *library, int64_t allocations, int64_t polls)
     self->ctx.warn = test_warn;
     self->ctx.library = library;
     self->ctx.choose = test_choose;
+    self->ctx.turn = test_turn;
+    self->ctx.brief = WEFT_BRIEF;
     self->allocations_left = allocations;
     self->polls_left = polls;
     return self;

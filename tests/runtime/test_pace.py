@@ -108,6 +108,76 @@ def test_one_thread_shares_nothing(new_program):
     assert not shared(program, 300, 2000, 1, 1).any()
 
 
+# Turns of a loop with one region that is not brief outside of loops, and three that are.
+IN_LOOP = """
+    uint8_t *shared = args[0].a.data;
+    int64_t chunks = 0;
+    for (int64_t k = 0; k < args[0].a.shape[0]; k++) {
+        ctx->turn(ctx);
+        for (int64_t region = 0; region < 4; region++) {
+            const int64_t before = ctx->counters[4];
+            if (weft_pays(ctx, region ? 2.0 : args[1].i / 1000.0, 1.0))
+                ctx->parallel(ctx, count, &chunks, 3, 1);
+            const int64_t together = ctx->counters[4] > before;
+            if (region == 0)
+                shared[k] = together;
+            wait(args[together ? 2 : 3].i);
+        }
+    }
+    ctx->brief = WEFT_BRIEF;
+    return 0;"""
+
+
+@pytest.mark.parametrize(("together", "alone", "settled"), [(5, 30, True), (30, 5, False)])
+def test_in_loops_larger_regions_are_tried_turn_by_turn(harness, together, alone, settled):
+    def attempt():
+        program = harness.program(lambda a, b, c, d: "python", IN_LOOP, SPECS, before=BEFORE)
+        program.dispatcher.set_threads(2)
+        found = shared(program, 150, 20_000, together, alone)
+        assert found[0]
+        assert found[:60].any()
+        assert not found[:60].all()
+        return (found[60:] == settled).all()
+
+    one_of_three(attempt)
+
+
+# A loop that a team may run, time after time: notes who ran it (0 a team, 1 regions, 2 one thread). It takes as many
+# microseconds as args[1 + who] says.
+TEAM_LOOP = """
+    uint8_t *who = args[0].a.data;
+    int64_t chunks = 0;
+    for (int64_t k = 0; k < args[0].a.shape[0]; k++) {
+        if (ctx->together(ctx, 0, 1000.0))
+            who[k] = 0;
+        else {
+            const int64_t before = ctx->counters[4];
+            if (weft_pays(ctx, 1000.0, 1.0))
+                ctx->parallel(ctx, count, &chunks, 3, 1);
+            who[k] = ctx->counters[4] > before ? 1 : 2;
+        }
+        wait(args[1 + who[k]].i);
+        ctx->apart(ctx);
+    }
+    return 0;"""
+
+
+@pytest.mark.parametrize("best", [0, 1, 2])
+def test_a_team_regions_or_one_thread_run_a_loop_whichever_is_quickest(harness, best):
+    specs = [array("uint8", written=True), *SPECS[1:]]
+    times = [100 if who == best else 300 for who in range(3)]
+
+    def attempt():
+        program = harness.program(lambda a, b, c, d: "python", TEAM_LOOP, specs, before=BEFORE)
+        program.dispatcher.set_threads(2)
+        found = np.full(9 + 16 + 9 + 32, 9, np.uint8)
+        program.call(found, *times)
+        assert set(found[:3]) == {0, 1, 2}  # all are tried
+        return (found[9:25] == best).all() and (found[-32:] == best).all()
+
+    one_of_three(attempt)
+
+
 def turned(x, steps):
     total = 0.0
     y = x.copy()

@@ -59,6 +59,7 @@ class Scope:
     loop: Loop | While | None = None
     label: str = ""  # the end of the loop, for those that leave it from further inside
     label_used: bool = False
+    ends_turns: bool = False  # the loop says when its turns begin
     results: tuple[Value | str, ...] = ()  # of the Branch it is an arm of
     blocks: list[str] = field(default_factory=list[str])
     place: int = 0  # of the node being written

@@ -54,6 +54,7 @@ from weft.ir.nodes import (
     While,
     Yield,
 )  # fmt: skip
+from weft.ir.traverse import all_nodes
 
 # A loop of plain statements asks for interrupts once in so many iterations.
 _POLL_EVERY = 1024
@@ -259,7 +260,7 @@ def _emit_iterations(kernel: Kernel, node: Loop) -> None:
     with kernel.block(head):
         if not brief:
             _emit_poll(kernel)
-        kernel.emit_region(kernel, node.body, scope)
+        _emit_turn(kernel, node, scope)
     _emit_label(kernel, scope)
 
 
@@ -269,6 +270,16 @@ def _emit_carries(kernel: Kernel, node: Loop | While) -> None:
     emit_releases(kernel, head(kernel.scopes[-1].place))
 
 
+def _emit_turn(kernel: Kernel, node: Loop | While, scope: Scope) -> None:
+    """A turn of a loop; the first thing in one around all others, with regions in it, is to say that it begins."""
+    if not kernel.parallel and not kernel.team and not any(outer.loop for outer in kernel.scopes):
+        inside = (inner for inner in all_nodes(node.body) if isinstance(inner, Map | Reduce))
+        if any(inner.schedule is Schedule.PARALLEL for inner in inside):
+            kernel.line("ctx->turn(ctx);")
+            scope.ends_turns = True
+    kernel.emit_region(kernel, node.body, scope)
+
+
 def _loop_scope(kernel: Kernel, node: Loop | While) -> Scope:
     return Scope(loop=node, label=kernel.names.claim("done"))
 
@@ -276,6 +287,8 @@ def _loop_scope(kernel: Kernel, node: Loop | While) -> Scope:
 def _emit_label(kernel: Kernel, scope: Scope) -> None:
     if scope.label_used:
         kernel.line(f"{scope.label}:;")
+    if scope.ends_turns:
+        kernel.line("ctx->brief = WEFT_BRIEF;")
 
 
 def _steps_of(region: Region) -> float:
@@ -330,7 +343,7 @@ def _emit_while(kernel: Kernel, node: While) -> None:
             emit_poll(kernel)  # it may never end
         else:
             _emit_poll(kernel)
-        kernel.emit_region(kernel, node.body, scope)
+        _emit_turn(kernel, node, scope)
     _emit_label(kernel, scope)
 
 

@@ -17,6 +17,9 @@ enum {
     WAKE_NANOSECONDS = 150000,  /* as long as it takes to wake threads, at most */
 };
 
+static const double HUGE_WORK = 1e300; /* more than any region: in a loop that one thread runs all are announced */
+static const double WAKING_WORK = 8;   /* so much pays for waking threads */
+
 typedef struct extents_chunk { struct extents_chunk *next; int64_t room[]; } extents_chunk;
 typedef struct { int32_t flags, site; } recorded_warning;
 
@@ -246,14 +249,18 @@ static int32_t context_together(weft_ctx *ctx, int32_t loop, double work)
     state->timed = &state->teams[loop];
     state->timed_work = work;
     state->timed_since = nanoseconds();
-    return team_level(state->timed);
+    if (way_of(state->timed) == ALONE) ctx->brief = HUGE_WORK;
+    return way_of(state->timed) == TEAM;
 }
 
 static void context_apart(weft_ctx *ctx)
 {
     call_state *state = (call_state *)ctx;
     if (inside_region || !state->timed) return;
-    end_try(state->timed, (double)(nanoseconds() - state->timed_since) / state->timed_work);
+    ctx->brief = WEFT_BRIEF;
+    int64_t took = nanoseconds() - state->timed_since;
+    if (state->paced_since && way_of(state->timed) != REGIONS) state->paced_since += took; /* of no region */
+    end_try(state->timed, (double)took / state->timed_work);
     atomic_store(&state->timed->held, 0);
     state->timed = NULL;
 }
@@ -270,7 +277,16 @@ static void context_choose(weft_ctx *ctx, double work)
 {
     call_state *state = (call_state *)ctx;
     if (inside_region) return;
-    state->here = ctx->width <= 1 || ctx->counters[6]++ < 4 || !shares_region(state->pace, work, &state->paced_since);
+    int waits = ctx->counters[6]++ < 4 && work < WAKING_WORK;
+    state->here = ctx->width <= 1 || ctx->brief == HUGE_WORK || waits ||
+                  !shares_region(state->pace, work, &state->paced_since);
+}
+
+static void context_turn(weft_ctx *ctx)
+{
+    call_state *state = (call_state *)ctx;
+    if (ctx->brief < WEFT_BRIEF_IN_LOOPS) ctx->brief = WEFT_BRIEF_IN_LOOPS;
+    if (state->paced_since) begin_turn(state->pace, &state->paced_since);
 }
 
 static int32_t context_call_python(weft_ctx *ctx, int32_t call, weft_value *out); /* calls.c */
@@ -282,10 +298,10 @@ static void open_state(call_state *state, int width, void *const *library, int a
     state->ctx = (weft_ctx){
         .fuel = 0, /* the first iterations are watched closely: they may be slow */
         .poll = context_poll, .alloc = context_alloc, .release = context_release, .extents = context_extents,
-        .parallel = context_parallel, .choose = context_choose,
+        .parallel = context_parallel, .choose = context_choose, .turn = context_turn,
         .together = context_together, .apart = context_apart, .team = context_team, .idle = context_idle, .seats = pool.team.seats,
         .warn = context_warn, .call_python = context_call_python, .library = library,
-        .blas = context_blas, .width = width, .processors = blas.processors,
+        .blas = context_blas, .width = width, .processors = blas.processors, .brief = WEFT_BRIEF,
     };
     atomic_init(&state->lock, 0);
     atomic_init(&state->interrupted, 0);

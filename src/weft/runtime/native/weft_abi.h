@@ -13,6 +13,8 @@
 #define WEFT_ABI_VERSION 2
 #define WEFT_INTERRUPTED (-1)
 #define WEFT_NO_MEMORY (-2)
+#define WEFT_BRIEF 8.0 /* regions with less work, in what pays most often, are announced to `choose`; */
+#define WEFT_BRIEF_IN_LOOPS 64.0
 
 /* Memory with an owner count. `data` comes from aligned_alloc(64, ...), so NumPy may free() it once handed over.
  * Blocks of arguments have object != 0 and are never freed by release. */
@@ -55,6 +57,8 @@ struct weft_ctx {
     int64_t *(*extents)(weft_ctx *, int32_t count);          /* room for shapes and strides of out[] arrays, until exit */
     void (*parallel)(weft_ctx *, weft_body, void *env, int64_t count, int64_t grain);
     void (*choose)(weft_ctx *, double work);                 /* who runs the brief region that follows: weft_pays */
+    void (*turn)(weft_ctx *);                                /* a turn begins of a loop around regions: what it takes
+                                                                may be compared with what others took */
     int32_t (*together)(weft_ctx *, int32_t loop, double work); /* whether a team shall run the loop of this number */
     void (*apart)(weft_ctx *);                               /* that it is done, whoever ran it */
     void (*team)(weft_ctx *, weft_body, void *env);          /* body(env, rank, width) on several threads at once */
@@ -70,6 +74,7 @@ struct weft_ctx {
                                                                 6 brief regions */
     int64_t width;                                           /* threads that may share a region */
     int64_t processors;                                      /* of the machine, whatever this program may use */
+    double brief;                                            /* WEFT_BRIEF, or more */
     void *state;                                             /* the caller's own */
 };
 
@@ -108,12 +113,12 @@ struct weft_ctx {
 #endif
 
 /* Whether threads may share so much work: then it is a region for ctx->parallel. Where `least` pays most often with
- * threads that are awake, eight times as much pays for waking them, and less than a quarter never pays. */
+ * threads that are awake, eight times as much (WEFT_BRIEF) pays for waking them, and less than a quarter never pays. */
 static inline int weft_pays(weft_ctx *ctx, double work, double least)
 {
     if (4 * work < least)
         return 0;
-    if (work < 8 * least)
+    if (work < ctx->brief * least)
         ctx->choose(ctx, work / least);
     return 1;
 }
