@@ -256,7 +256,61 @@ def cumulative(v):
     return np.cumsum(v)
 
 
+@TABLE.add(lambda: (c16(3),), lambda: (c16(3).astype(np.complex64),), lambda: (f8(3),), need="right")
+def real_parts_by_dtype(a):
+    """NumPy warns that the imaginary part is lost."""
+    b = np.cumsum(a, dtype=float), np.add.accumulate(a, dtype=np.float32), np.full(2, a[0], dtype=float)
+    return b, np.sum(a, dtype=float), np.prod(a, dtype=np.int32), np.array(a, dtype=float), np.mean(a, dtype=float)
+
+
+@TABLE.add(lambda: (f8(3),), lambda: (f8(2, 3),), lambda: (f8(),), lambda: (f8(0, 3),), need="compiled")
+def running_sums_of_no_axis(A):
+    return np.add.accumulate(A, axis=None)  # pyright: ignore[reportArgumentType] - NumPy takes it
+
+
 # ---------------------------------------------------------------- products
+
+
+@TABLE.add(
+    lambda: (f8(3, 3), f8(3, 3) + 1),
+    lambda: (i8(2, 3), i8(3, 3)),
+    lambda: (f8(3), f8(3, 3)),
+    lambda: (f8(2, 3, 3), f8(3, 3)),
+    lambda: (np.asfortranarray(f8(3, 3)), f8(3, 3).T),
+    lambda: (f8(6, 3)[::-2], f8(3, 3)),
+)
+def changed_by_a_product(A, B):
+    """As `A += B` does, `@=` writes into the array, which others may see."""
+    C = A
+    A @= B
+    A[..., 1:] *= 2
+    C[..., :] @= B
+    return A, C
+
+
+@TABLE.add(
+    lambda: (f8(3, 3), f8(3)),
+    lambda: (f8(3, 3), f8(3, 1)),
+    lambda: (f8(3, 3), 2.0),
+    lambda: (f8(3, 3), f8(2, 3, 3)),
+    lambda: (f8(3, 3), f4(3, 3)),
+    lambda: (f4(3, 3), f8(3, 3)),
+    lambda: (i8(3, 3), f8(3, 3)),
+    lambda: (f8(3, 3), [[1, 2, 3], [4, 5, 6], [7, 8, 9]]),
+    need="right",
+)
+def changed_by_a_product_if_it_fits(A, B):
+    A @= B
+    return A
+
+
+@TABLE.add(lambda: (f8(3, 3),))
+def squared_in_place(A):
+    A @= A
+    A[:2] @= A
+    d = {"a": A[1:]}
+    d["a"] @= A
+
 
 RANKS: dict[int, tuple[int, ...]] = {0: (), 1: (3,), 2: (3, 3), 3: (2, 3, 3)}
 

@@ -168,6 +168,14 @@ def between(rng, a, b):
     return x, rng.integers(a, b), rng.uniform(a, b)
 
 
+def uniformly(rng, low, high):
+    return rng.uniform(low, high)
+
+
+def permuted(rng, x):
+    return rng.permutation(x)
+
+
 def sized(rng, n):
     return rng.random(n), rng.random()
 
@@ -268,6 +276,9 @@ def test_errors_are_numpys_and_leave_the_state_python_would() -> None:
         assert_same(between, lambda low=low, high=high: (default_rng(1), low, high), program)
     for low, high in ((np.int64(3), np.int32(7)), (1.5, 4.5), (1.5, float("inf"))):
         assert_same(between, lambda low=low, high=high: (default_rng(1), low, high))
+    program = assert_same(uniformly, lambda: (default_rng(1), -2.5, 4.5))
+    for low, high in ((0.0, -0.0), (1.0, 1.0), (-0.0, 0.0), (2.0, 1.0), (-1e308, 1e308)):
+        assert_same(uniformly, lambda low=low, high=high: (default_rng(1), low, high), program)
     program = assert_same(sized, lambda: (default_rng(1), 3))
     for size in (-1, 0, 10**12):
         assert_same(sized, lambda size=size: (default_rng(1), size), program)
@@ -314,6 +325,14 @@ def test_several_generators_and_several_names_of_one() -> None:
     assert_same(
         of_both, lambda: (copy.deepcopy(default_rng(5)), pickle.loads(pickle.dumps(default_rng(6))), 10), program
     )
+
+
+def test_permutations_have_the_type_of_a_range_and_an_empty_array_is_its_own() -> None:
+    for n in (np.int8(5), np.uint32(5), np.uint64(5), 5):
+        assert_same(permuted, lambda n=n: (default_rng(1), n))
+        assert_same(permuted, lambda n=n: (np.random.RandomState(1), n))
+    x = np.zeros(0)
+    assert weft.program(permuted)(default_rng(1), x) is default_rng(1).permutation(x) is x
 
 
 def test_python_draws_before_and_after() -> None:

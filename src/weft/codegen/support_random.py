@@ -127,7 +127,7 @@ static inline int weft_not_negative(double x) { return x >= 0 && !__builtin_sign
     "finite_range": """
 static inline int weft_finite_range(double low, double high)
 {
-    return high - low >= 0 && high - low <= 0x1.fffffffffffffp+1023;
+    return high - low >= 0 && !__builtin_signbit(high - low) && high - low <= 0x1.fffffffffffffp+1023;
 }
 """,
 }

@@ -7,15 +7,17 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from weft.frontend.attribute_stores import store_attribute
+from weft.frontend.attributes import call_rule
 from weft.frontend.branches import split
 from weft.frontend.callees import nested_function
 from weft.frontend.calls import is_inlined_call, leave_call, lower_inlined
 from weft.frontend.context import Lowering
 from weft.frontend.expressions import BINARY, attribute, binary, condition, lower_expression, subscript
 from weft.frontend.growing import common_kind, in_buffer
-from weft.frontend.heap import contents, kept, key_of, share_only_repeated
+from weft.frontend.heap import contents, kept, key_of, resolved, share_only_repeated
 from weft.frontend.inputs import UnsupportedArgument, static_operand
 from weft.frontend.iteration import element
 from weft.frontend.joins import Same
@@ -27,7 +29,7 @@ from weft.frontend.stores import augment_selected, store_item, store_value
 from weft.ir.exprs import Expr, Index, Value, const_index
 from weft.ir.nodes import Bundle, Missing, Return
 from weft.numpy_rules.arguments import PythonRaises
-from weft.numpy_rules.arrays import read_scalar
+from weft.numpy_rules.arrays import as_array, read_scalar
 from weft.numpy_rules.elementwise import apply_ufunc
 from weft.numpy_rules.flat import read_flat
 from weft.numpy_rules.powers import operator_ufunc
@@ -365,8 +367,9 @@ def _in_place(ctx: Lowering, name: str, old: Operand, value: Operand) -> Operand
     """`old op= value`: arrays are changed in place, everything else makes a new object."""
 
     def apply(item: Operand) -> Operand:
-        if isinstance(item, Array) and name != "matmul":
-            return split(ctx, value, lambda v: _ufunc_in_place(ctx, name, item, v))
+        if isinstance(item, Array):
+            change = _product_in_place if name == "matmul" else partial(_ufunc_in_place, name=name)
+            return split(ctx, value, lambda v: change(ctx, item, v))
         if isinstance(item, Ref | Lent | Dict) or (isinstance(item, Tuple) and item.is_list):
             raise ctx.build.error("E142", "this change of a list or dict in place is not compiled", "make a new one")
         return binary(ctx, name, item, value)
@@ -376,9 +379,22 @@ def _in_place(ctx: Lowering, name: str, old: Operand, value: Operand) -> Operand
     return split(ctx, old, apply)
 
 
-def _ufunc_in_place(ctx: Lowering, name: str, target: Array, value: Operand) -> Operand:
+def _ufunc_in_place(ctx: Lowering, target: Array, value: Operand, name: str) -> Operand:
     called, operands = operator_ufunc(name, target, value)
     return apply_ufunc(ctx.build, called, operands, out=target, operator=True)
+
+
+def _product_in_place(ctx: Lowering, target: Array, value: Operand) -> Operand:
+    """`target @= value`: on the right there must be a matrix, or several."""
+    if isinstance(value, Never):
+        return value
+    try:
+        right = as_array(ctx.build, resolved(ctx, value))
+        if right.rank < 2:
+            raise PythonRaises("inplace matrix multiplication requires two dimensions")
+        return call_rule(ctx, "numpy.matmul", target, right, target)
+    except PythonRaises as raised:
+        return ctx.build.leave(raised.reason)
 
 
 def _augment_item(ctx: Lowering, name: str, base: Operand, key: Operand, value: ast.expr) -> None:

@@ -144,9 +144,16 @@ def known_dtype(build: Builder, dtype: np.dtype[Any]) -> DType:
     return found
 
 
+def refuse_real_part(build: Builder, source: DType, dtype: DType) -> None:
+    """Complex numbers are not converted to real ones in compiled code: NumPy warns of it."""
+    if source.kind == "c" and dtype.kind not in "cb":
+        raise build.error("E253", "discarding the imaginary part is not compiled", "write .real first")
+
+
 def guard_assignable(build: Builder, data: Array | Scalar, dtype: DType) -> None:
     """A Python number must fit the element it is written to: otherwise Python raises."""
     if isinstance(data, Array) or not data.type.python:
+        refuse_real_part(build, data_dtype(data), dtype)
         return
     if not guard_fits(build, data, dtype):
         raise PythonRaises("Python integer out of bounds")
@@ -214,6 +221,7 @@ def empty_array(build: Builder, shape: tuple[Index, ...], dtype: DType, order: s
 def copy_array(build: Builder, array: Array, dtype: DType | None = None, order: str = "K", name: str = "") -> Array:
     """A new array with the elements of another."""
     dtype = dtype or array.dtype
+    refuse_real_part(build, array.dtype, dtype)
     name = name or array.view.container.partition(".")[0]
     if order == "K":
         target = new_array(build, array.shape, dtype, name, [array.view], copied_order)

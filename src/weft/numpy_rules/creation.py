@@ -38,6 +38,7 @@ from weft.numpy_rules.arrays import (
     from_nested,
     generate,
     guard_assignable,
+    refuse_real_part,
     where_mask,
 )
 from weft.numpy_rules.builder import Builder
@@ -348,8 +349,7 @@ def lower_astype(
     """A new array of another type."""
     array = as_array(build, a)
     kind = static_dtype(build, dtype) or DType.FLOAT64
-    if array.dtype.kind == "c" and kind.kind not in "cb":
-        raise build.error("E253", "discarding the imaginary part is not compiled", "write .real first")
+    refuse_real_part(build, array.dtype, kind)
     letter = static_order(build, order, "CFK")
     if kind is array.dtype and not static_bool(build, copy, "copy") and letter == "K":
         return array

@@ -242,9 +242,10 @@ def _ask(build: Builder, cls: Any, method: str, named: dict[str, Any], size: tup
 def _permutation(build: Builder, operand: Operand) -> Answer:
     match operand:
         case Array(view=view, dtype=dtype) if view.rank == 1:
+            build.guard_nonnegative(view.shape[0] - 1, "an empty array, which is its own permutation")
             return ArrayAnswer(dtype.numpy, view.shape)
-        case Scalar():
-            return ArrayAnswer(np.dtype(np.int64), tuple(_sizes(build, operand)))
+        case Scalar():  # the type is that of np.arange
+            return ArrayAnswer(np.result_type(operand.type.dtype.numpy, np.int64), tuple(_sizes(build, operand)))
         case _:
             raise build.error("E243", "a permutation of this is not compiled", "use an int, or an array of one axis")
 

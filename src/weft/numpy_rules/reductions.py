@@ -38,6 +38,7 @@ from weft.numpy_rules.arrays import (
     known_dtype,
     map_array,
     read_scalar,
+    refuse_real_part,
     ufunc,
     where_mask,
 )
@@ -121,6 +122,7 @@ def reduce_array(  # noqa: PLR0913 - all that a node of the graph says
     words: str = "reduce",
 ) -> Array:
     """The Reduce node: an array without the axes, or with 1-long ones; `words` is what warnings call it."""
+    refuse_real_part(build, array.dtype, dtype)
     if initial is None and name in _IDENTITIES:
         initial = cast(const_index(_IDENTITIES[name]), dtype)
     if initial is None:

@@ -21,6 +21,7 @@ from weft.ir.nodes import Layout, full_view
 from weft.ir.ops import OPS
 from weft.numpy_rules.arguments import Flag, Given, PythonRaises, is_none, static_dtype, static_int
 from weft.numpy_rules.arrays import (
+    as_array,
     as_data,
     bool_expr,
     common_dtype,
@@ -190,7 +191,9 @@ def lower_ufunc_reduce(
 def lower_ufunc_accumulate(
     build: Builder, function: Operand, array: Operand, axis: Operand | int = 0, dtype: Given = None
 ) -> Operand:
-    """`np.add.accumulate(a)`."""
+    """`np.add.accumulate(a)`; of one axis, which may be called None."""
+    if not isinstance(axis, int) and is_none(axis) and as_array(build, array).rank != 1:
+        raise PythonRaises("accumulate does not allow multiple axes")
     return accumulate(build, ufunc_name(build, function), array, axis, dtype)
 
 
