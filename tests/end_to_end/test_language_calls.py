@@ -49,6 +49,17 @@ def fill(v, value):
     v[:] = value
 
 
+def weighted(x, weights=WEIGHTS, bias=0.5, powers=[1, 2], *, more={"gain": 2.0}):  # noqa: B006
+    """Defaults that are objects."""
+    return (x * weights).sum() * more["gain"] + bias + sum(x[0] ** p for p in powers)
+
+
+def counted(v, calls=np.zeros(2)):  # noqa: B008
+    """A default that keeps what is written to it."""
+    calls[0] += 1
+    return v * calls[0]
+
+
 def early(x):
     if x > 3:
         return x
@@ -433,3 +444,37 @@ def test_annotations_are_checked(arguments: tuple[Any, ...]) -> None:
     with pytest.raises((TypeError, ValueError)) as caught:
         program(*arguments)
     assert str(caught.value)
+
+
+# ---------------------------------------------------------------- defaults that are objects
+
+
+def test_defaults_may_be_arrays_lists_and_dicts() -> None:
+    def program(x, w):
+        return (
+            weighted(x),
+            weighted(x, w),
+            weighted(x, w, powers=[3]),
+            weighted(x, more={"gain": 1.0}),
+            WEIGHTS[0] + x[1],
+        )
+
+    check(program, lambda: (f8(3), f8(3)))
+
+
+def test_a_default_array_is_written_as_python_writes_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    def program(v):
+        return counted(v) + counted(v)
+
+    compiled = weft.program(program, fallback="error")
+    for make in (lambda: np.zeros(2), lambda: np.zeros(4, dtype=np.float32), lambda: np.zeros(3)):
+        held = make()
+        monkeypatch.setattr(counted, "__defaults__", (held,))
+        ours = [compiled(f8(3)) for _ in range(3)]
+        assert held[0] == 6
+        monkeypatch.setattr(counted, "__defaults__", (make(),))
+        for left, right in zip(ours, [program(f8(3)) for _ in range(3)], strict=True):
+            assert_same(left, right)
+    monkeypatch.setattr(counted, "__defaults__", ())
+    with pytest.raises(TypeError, match="missing 1 required"):
+        compiled(f8(3))

@@ -30,12 +30,13 @@ from weft.ir.exprs import python_const
 from weft.numpy_rules.arguments import PythonRaises
 from weft.numpy_rules.registry import rule_for
 from weft.numpy_rules.values import Array, Dict, Function, Instance, Method, Operand, Scalar, Static, Tuple
-from weft.support.abi import FunctionRef, Slot, SlotKind
+from weft.support.abi import ArgKind, ArgSpec, FunctionRef, Slot, SlotKind
 from weft.support.loops import prange
 from weft.support.records import record
 from weft.support.stand_ins import stand_in
 
 _WRITTEN_OUT = (ast.Call, ast.ListComp, ast.DictComp)
+_MUTABLE = (np.ndarray, list, dict, set)  # what a default may be that is no constant
 
 
 @record
@@ -131,10 +132,12 @@ def _real_function(
     steps: tuple[tuple[str | int, ...], ...],
     leading: tuple[Operand, ...],
 ) -> Callee:
+    defaults, keyword_defaults = function.__defaults__ or (), function.__kwdefaults__ or {}
     if slot >= 0 and function is ctx.inputs.objects[slot]:
         # What a debugger or a reloader may change in a function that stays the same object.
         ctx.inputs.fixed(Slot(SlotKind.ATTRIBUTE, slot, "__code__"), function.__code__)
-        ctx.inputs.fixed(Slot(SlotKind.ATTRIBUTE, slot, "__defaults__"), function.__defaults__)
+        defaults = _checked_defaults(ctx, function, slot)
+        keyword_defaults = _checked_keywords(ctx, function, slot)
     name = f"{function.__module__}.{function.__qualname__}"
     if name.partition(".")[0] in sys.stdlib_module_names:
         raise ctx.error(node.func, "E114", f"{name} is not compiled", function_hint(name))
@@ -148,8 +151,48 @@ def _real_function(
     names = Namespace(function, slot, {})
     return Callee(
         source.tree, list(source.lines), source.filename, names, 0, steps, leading,
-        function.__defaults__ or (), tuple((function.__kwdefaults__ or {}).items()),
+        defaults, tuple(keyword_defaults.items()),
     )  # fmt: skip
+
+
+@record
+class _Held:
+    """A default that is no constant: an array, a list or a dict, in a slot of its own once a call needs it."""
+
+    slot: Slot
+    value: Any
+
+
+def _checked_defaults(ctx: Lowering, function: FunctionType, slot: int) -> tuple[Any, ...]:
+    """The defaults of a function in a slot, which are checked on every call."""
+    values: tuple[Any, ...] = function.__defaults__ or ()
+    own = Slot(SlotKind.ATTRIBUTE, slot, "__defaults__")
+    if not any(isinstance(value, _MUTABLE) for value in values):
+        ctx.inputs.fixed(own, function.__defaults__)
+        return values
+    parent = ctx.inputs.raw(own, values)
+    ctx.inputs.args[parent] = ArgSpec(ArgKind.TUPLE, length=len(values))
+    found: list[Any] = []
+    for position, value in enumerate(values):
+        item = Slot(SlotKind.ITEM, position, parent=parent)
+        if isinstance(value, _MUTABLE):
+            found.append(_Held(item, value))
+        else:
+            ctx.inputs.fixed(item, value)
+            found.append(value)
+    return tuple(found)
+
+
+def _checked_keywords(ctx: Lowering, function: FunctionType, slot: int) -> dict[str, Any]:
+    """The same of keyword-only parameters, of which only those that are no constants are checked."""
+    values: dict[str, Any] = function.__kwdefaults__ or {}
+    if not any(isinstance(value, _MUTABLE) for value in values.values()):
+        return values
+    parent = ctx.inputs.raw(Slot(SlotKind.ATTRIBUTE, slot, "__kwdefaults__"), values)
+    return {
+        name: _Held(Slot(SlotKind.MAPPING, name=name, parent=parent), value) if isinstance(value, _MUTABLE) else value
+        for name, value in values.items()
+    }
 
 
 def _stand_in(function: FunctionType) -> Callee:
@@ -217,18 +260,20 @@ def bind_arguments(
         env[spec.kwarg.arg] = Dict(tuple(others), tuple(others.values()))
     for name in parameters(callee.tree):
         if name not in env and name in defaults:
-            env[name] = _default(ctx, node, defaults[name])
+            env[name] = _default(ctx, node, name, defaults[name])
     if any(name not in env for name in parameters(callee.tree)):
         raise PythonRaises("the arguments do not fit the parameters of the function called")
     return env
 
 
-def _default(ctx: Lowering, node: ast.Call, value: Any) -> Operand:
+def _default(ctx: Lowering, node: ast.Call, name: str, value: Any) -> Operand:
+    if isinstance(value, _Held):
+        return ctx.inputs.add(value.slot, value.value, name)
     if isinstance(value, Scalar | Array | Static | Tuple):
         return value
     if type(value) in (bool, int, float, complex):
         return Scalar(python_const(value))
-    if isinstance(value, np.ndarray | list | dict | set):
+    if isinstance(value, _MUTABLE):
         raise ctx.error(node, "E163", "a mutable default argument is not compiled", "pass it explicitly")
     return Static(value)
 
