@@ -11,6 +11,7 @@ import pytest
 from weft.driver.compiler import lower
 from weft.frontend import loops
 from weft.interp import Returned, interpret
+from weft.support.errors import CompileError
 
 
 def six(a, n):
@@ -86,3 +87,19 @@ def test_the_trials_of_loops_in_loops_do_not_multiply(monkeypatch: pytest.Monkey
     monkeypatch.setattr(loops, "lower_carried", counted)
     lower(six, (np.ones(3), 3))
     assert begun <= 6 * 7 / 2 + 6  # each loop once more than the one around it; 63 if every trial begins anew
+
+
+def test_an_inner_loop_leaves_a_choice_alone_that_it_does_not_touch() -> None:
+    def logged(a, n):
+        log = []
+        for s in range(n):
+            total = 0.0
+            for x in a:
+                total += x
+            log.append({"step": s, "total": total})
+        return log
+
+    with pytest.raises(CompileError) as caught:
+        lower(logged, (np.ones(3), 2))
+    assert caught.value.place is not None
+    assert caught.value.place[0] == logged.__code__.co_firstlineno + 2  # the loop in which the list changes

@@ -137,6 +137,8 @@ def merge(build: Builder, left: Template, operand: Operand) -> Template:
     if isinstance(operand, Never):
         return left
     if isinstance(operand, Either):
+        if _is_kept(build, left, operand):
+            return left
         for item in operand.items:
             left = merge(build, left, item)
         return left
@@ -144,8 +146,6 @@ def merge(build: Builder, left: Template, operand: Operand) -> Template:
         case Same(operand=Never()):
             return settle(build, operand)
         case Same(operand=Either(items=items)):
-            if left.operand == operand:
-                return left
             return _extend(build, _choice_of(build, items), operand)
         case Same(operand=same) if same == operand and identity_of(build, same) is identity_of(build, operand):
             return left
@@ -153,6 +153,14 @@ def merge(build: Builder, left: Template, operand: Operand) -> Template:
             return _extend(build, left, operand)
         case _:
             return _merge_plain(build, left, operand)
+
+
+def _is_kept(build: Builder, left: Template, choice: Either) -> bool:
+    """Whether a choice is the very one that stays as it is."""
+    if not isinstance(left, Same) or not isinstance(left.operand, Either) or left.operand != choice:
+        return False
+    pairs = zip(left.operand.items, choice.items, strict=True)
+    return all(identity_of(build, a) is identity_of(build, b) for a, b in pairs)
 
 
 def _choice_of(build: Builder, items: Sequence[Operand]) -> Template:
