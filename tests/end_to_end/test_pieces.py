@@ -6,6 +6,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import math
+import sys
 import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -417,3 +418,32 @@ def test_a_list_that_python_shortens_is_not_compiled_for_every_length() -> None:
     assert_same_outcome(actual, expected)
     assert program.stats.variants <= 5
     assert any("changes its length" in reason for reason in program.stats.reasons)
+
+
+def few_operations_in_a_loop(v: Any, names: Any) -> Any:
+    a, b, total = 0, 1, 0.0
+    for k in range(len(v)):
+        if k % 2 == 1:
+            continue
+        a, b = b + k, a - k
+        if a * b + v[k] > total - 1:
+            names.add(str(k))
+            total += v[k]
+    return total, a, b
+
+
+def test_what_is_too_little_for_a_kernel_costs_no_calls() -> None:
+    program = weft.program(few_operations_in_a_loop)
+    v = np.arange(40.0)
+    expected = run(few_operations_in_a_loop, (v, set()))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", weft.FallbackWarning)
+        for _ in range(5):
+            assert_same_outcome(run(program, (v, set())), expected)
+        called: list[str] = []
+        sys.setprofile(lambda frame, event, _: called.append(frame.f_code.co_name) if event == "call" else None)
+        try:
+            program(v, set())
+        finally:
+            sys.setprofile(None)
+    assert called.count(few_operations_in_a_loop.__name__) == 1

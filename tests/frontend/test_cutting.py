@@ -199,3 +199,14 @@ def test_a_generator_is_not_cut() -> None:
         yield b * 3 + 1
 
     assert all(cut_function(gives, frozenset((place,)), timed=False) is None for place in marks_of(gives))
+
+
+def test_pieces_that_were_too_little_stay_where_they_stand() -> None:
+    tree = read_function(straight).tree
+    assert isinstance(tree, ast.FunctionDef)
+    marked = frozenset((place_of(tree.body[1]),))
+    made, less = cut(tree, marked), cut(tree, marked, [place_of(tree.body[2])])
+    assert made is not None
+    assert less is not None
+    assert [len(each.pieces) for each in (made, less)] == [2, 1]
+    assert cut(tree, marked, [place_of(tree.body[0]), place_of(tree.body[2])]) is None

@@ -186,6 +186,7 @@ class Engine:
         except TooLittle:
             if self._cell is not None:
                 self._cell.cell_contents = self.function
+                self.family.note_little(self.function)
             return False
         except GoesToPython:
             return False

@@ -55,6 +55,7 @@ class Family:
     engines: list[Engine] = field(default_factory=list["Engine"])  # of the pieces
     places: list[PythonPlace] = field(default_factory=list[PythonPlace])
     marks: dict[Place, CompileError] = field(default_factory=dict["Place", CompileError])  # of all that was cut
+    little: set[Place] = field(default_factory=set["Place"])  # where pieces began that do too little for a call
     preparing_s: float = 0.0  # all time spent in getting kernels
     timed_calls: int = 0
     replaced: list[tuple[CellType, Callable[..., Any]]] = field(
@@ -92,6 +93,12 @@ class Family:
         new = PythonPlace(code.co_filename, line, problem.message, problem.hint)
         if not any(new.is_at(known) for known in self.places):
             self.places.append(new)
+
+    def note_little(self, function: FunctionType) -> None:
+        """Note a piece that is not worth a call."""
+        from weft.driver.patchwork import piece_place
+
+        self.little.add(piece_place(function))
 
     def tell(self, seconds: float) -> None:
         """Announce the places not announced so far; clocks are taken out."""

@@ -52,6 +52,7 @@ class Patchwork:
         self.marks: dict[Place, CompileError] = {}
         self.function: CutFunction | None = None
         self._cells: dict[str, CellType] = {}  # of the pieces, by their text and place
+        self._little: frozenset[Place] = frozenset()
         self._times_settled = 0
 
     def refuse(self, problem: CompileError) -> CutFunction | None:
@@ -77,20 +78,22 @@ class Patchwork:
         before:  while queue: u = queue.popleft(); piece0(u)      piece0: for v in ...: piece1(v)
         after:   while queue: u = queue.popleft(); for v in ...: ...
 
-        A statement in an inner loop is not worth a call of Python for every piece around it.
+        A statement in an inner loop is not worth a call of Python for every piece around it. Nor is a piece that does
+        too little for a kernel: its statements stand where it was called.
         """
-        marks = self.engine.family.marks
-        if len(marks) == len(self.marks) or self._times_settled >= _MAX_SETTLED:
+        family = self.engine.family
+        is_same = len(family.marks) == len(self.marks) and len(family.little) == len(self._little)
+        if is_same or self._times_settled >= _MAX_SETTLED:
             return self.function or function
         self._times_settled += 1
-        self.marks = {**marks}
+        self.marks, self._little = {**family.marks}, frozenset(family.little)
         whole = self.engine.function
         self.function = self._cut(read_function(whole)) or CutFunction(whole, whole)
         return self.function
 
     def _cut(self, source: FunctionSource) -> CutFunction | None:
         assert isinstance(source.tree, ast.FunctionDef)
-        made = cut(source.tree, frozenset(self.marks))
+        made = cut(source.tree, frozenset(self.marks), self._little)
         if made is not None and any(_is_whole(piece, source.tree) for piece in made.pieces):
             made = None  # nothing was cut off: that piece would be refused again, and for ever
         self.function = self._build(source, made) if made is not None else None
@@ -130,6 +133,12 @@ class Patchwork:
         waits = not self.engine.is_piece and _may_wait(piece.tree)
         cell.cell_contents = _later(function, cell, start) if waits else start
         return cell
+
+
+def piece_place(function: FunctionType) -> Place:
+    """Where the first statement of a piece stands."""
+    tree = read_function(function).tree
+    return tree.lineno, tree.col_offset
 
 
 def _places(tree: ast.FunctionDef, problem: CompileError) -> frozenset[Place]:

@@ -107,11 +107,14 @@ def _heading_names(stmt: ast.stmt) -> set[str]:
     return {node.id for node in ast.walk(stmt) if isinstance(node, ast.Name) and id(node) not in inner}
 
 
-def cut(tree: ast.FunctionDef, marked: frozenset[Place]) -> Cut | None:
-    """The cut function; None where it has no piece that is worth a kernel, or cannot be cut."""
+def cut(tree: ast.FunctionDef, marked: frozenset[Place], little: Collection[Place] = ()) -> Cut | None:
+    """The cut function; None where it has no piece that is worth a kernel, or cannot be cut.
+
+    `little` are the places at which pieces began that turned out to be too little for a call.
+    """
     if not _can_be_cut(tree):
         return None
-    cutter = _Cutter(tree, marked)
+    cutter = _Cutter(tree, marked, little)
     body = cutter.block(tree.body, ())
     if not cutter.result.pieces:
         return None
@@ -141,8 +144,8 @@ Run: TypeAlias = list[tuple[StatementPath, ast.stmt]]
 class _Cutter:
     """Walks the blocks of one function."""
 
-    def __init__(self, tree: ast.FunctionDef, marked: frozenset[Place]) -> None:
-        self.tree, self.marked = tree, marked
+    def __init__(self, tree: ast.FunctionDef, marked: frozenset[Place], little: Collection[Place]) -> None:
+        self.tree, self.marked, self.little = tree, marked, little
         self.own = local_names(tree)
         self.flow, self.bound = flow(tree), bound_before(tree)
         self.definitions = _definitions(tree, self.own)
@@ -193,7 +196,7 @@ class _Cutter:
     def run(self, run: Run) -> list[ast.stmt]:
         """Statements in a row: a call of a piece, or themselves where there is little to gain."""
         stmts = [stmt for _, stmt in run]
-        if not _is_worth(stmts):
+        if not _is_worth(stmts) or place_of(stmts[0]) in self.little:
             return stmts
         jumps = [jump for path, stmt in run for jump in _outer_jumps(path, stmt)]
         first, last = run[0][0], run[-1][0]
