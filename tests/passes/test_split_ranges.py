@@ -120,7 +120,20 @@ def summed(A, B, k):
     return s
 
 
-OTHERS = [neighbours, meets_twice, until, summed]
+def many_places(A, B, k):
+    for i in range(A.shape[0]):
+        if 2 * k < i + 1 or i != k + A.shape[1]:
+            if i + 3 * k != 7:
+                B[i, 0] = A[i, 0]
+            elif 5 * k == i + 1 or i == 7 * k:
+                B[i, 0] += 1
+            if 11 * k < i or i == 13 * k or i + 17 * k == 5:
+                A[i, 0] = 4
+            if 19 * k != i and i != 23 * k and i != 29 * k:
+                B[i, 0] -= 1
+
+
+OTHERS = [neighbours, meets_twice, until, summed, many_places]
 SHAPES = [(0, 0), (1, 1), (2, 2), (2, 1), (1, 3), (3, 3), (5, 5), (6, 4)]
 BEFORE = (Simplify(loop_sites=True), StructureContinues())
 

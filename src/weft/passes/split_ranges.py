@@ -52,6 +52,7 @@ from weft.support.abi import MAX_EXTENT
 from weft.support.records import record
 
 _MOST_NODES: Final = 160  # of a loop of which there will be three
+_MOST_MADE: Final = 3000  # nodes of all parts of a nest: of places whose order is not known, each doubles them
 _APART: Final = 1 << 61  # from the ends of int64: where a range is cut, it is added to and subtracted from
 _SIGNS: Final = {  # whether a comparison holds where the difference is negative, 0, positive
     "equal": (False, True, False), "not_equal": (True, False, True), "less": (True, False, False),
@@ -104,11 +105,17 @@ class _Question:
         return self.at + (self.answer(0).value == self.answer(-1).value)
 
 
+class _TooMany(Exception):  # noqa: N818 - no error
+    """The parts of a nest would be too many."""
+
+
 class _Walk:
     """Goes down to the outermost loops with such questions."""
 
     def __init__(self, bench: Bench) -> None:
         self.bench = bench
+        self.room = 0  # for so many nodes, in the parts of the nest at hand
+        self.loops: list[Loop] = []  # that are cut in it
 
     def region(self, region: Region, facts: Facts) -> Region:
         """A region with its nests cut."""
@@ -141,10 +148,17 @@ class _Walk:
         limits = list(_limits(loop, facts, self.bench))
         for limit in limits:
             facts = facts.given(limit)
-        parts = self.cut(loop, facts)
+        self.room, self.loops = _MOST_MADE, []
+        try:
+            parts = self.cut(loop, facts)
+        except _TooMany:
+            self.bench.note(f"branches ask for too many places in the loop over {loop.var.name}", loop, done=False)
+            return None
         if parts is None:
             return None
         bench, last = self.bench, self.bench.number()
+        for name, one in {one.var.name: one for one in self.loops}.items():
+            bench.note(f"the loop over {name} is cut where a branch asks for {name}", one, done=True)
         then = with_fresh_values(_own_sites(Region(tuple(parts)), bench).nodes, bench.number, {})
         body = rewrite_nodes(bench.program.body, lambda node: tuple(then) if node is loop else None)
         trial = Simplify(loop_sites=True).run(replace(bench.program, body=body), Session(bench.session.solver))
@@ -160,8 +174,27 @@ class _Walk:
         """A loop with the loops in it cut, then itself; None where nothing is."""
         inner = self.inside(loop, facts, self.cut_inside)
         assert isinstance(inner, Loop)
-        made = _where_asked(inner, facts, self.bench)
+        made = self.where_asked(inner, facts)
         return [inner] if made is None and inner is not loop else made
+
+    def where_asked(self, loop: Loop, facts: Facts) -> list[Node] | None:
+        """A loop in parts, each of which may be cut again."""
+        if not _can_be_cut(loop):
+            return None
+        bench = self.bench
+        questions = [one for one in _questions(loop) if stays_in_int64(one.at, facts, bench, apart=_APART)]
+        question = next((one for one in questions if not _is_outside(one, loop, facts, bench)), None)
+        if question is None:
+            return None
+        self.loops.append(loop)
+        made: list[Node] = []
+        for part in _parts(loop, question, [other for other in questions if other.at == question.at], facts, bench):
+            self.room -= sum(1 for _ in all_nodes(Region((part,))))
+            if self.room < 0:
+                raise _TooMany
+            further = self.where_asked(part, facts) if isinstance(part, Loop) else None
+            made += [part] if further is None else further
+        return made
 
     def cut_inside(self, region: Region, facts: Facts) -> Region:
         nodes: list[Node] = []
@@ -219,23 +252,6 @@ def _is_refuted(condition: Expr) -> bool:
         all(isinstance(atom, Constraint) and (atom.index.constant or 0) < 0 for atom in clause)
         for clause in clauses_of(condition)
     )
-
-
-def _where_asked(loop: Loop, facts: Facts, bench: Bench) -> list[Node] | None:
-    if not _can_be_cut(loop):
-        return None
-    questions = [one for one in _questions(loop) if stays_in_int64(one.at, facts, bench, apart=_APART)]
-    for question in questions:
-        if _is_outside(question, loop, facts, bench):
-            continue
-        same = [other for other in questions if other.at == question.at]
-        bench.note(f"the loop over {loop.var.name} is cut where a branch asks for {loop.var.name}", loop, done=True)
-        made: list[Node] = []
-        for part in _parts(loop, question, same, facts, bench):
-            further = _where_asked(part, facts, bench) if isinstance(part, Loop) else None
-            made += [part] if further is None else further
-        return made
-    return None
 
 
 def _questions(loop: Loop) -> Iterator[_Question]:
