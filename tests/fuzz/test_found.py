@@ -273,3 +273,30 @@ def places_of_stores_beyond_int64(x, y, n, k):
         if x[i] > 0.0:
             s += y[2 * i - k]
     return s
+
+
+NANS: Any = np.array([complex(a, b) for a in (0.0, 2.0, np.nan, np.inf) for b in (0.0, 1.0, np.nan)])
+
+
+@FOUND.add(
+    lambda: (NANS, NANS[::-1]),
+    lambda: (NANS.astype(np.complex64), NANS.astype(np.complex64)),
+    lambda: (NANS, NANS.astype(np.complex64)),
+    lambda: (NANS, NANS.real.astype(np.float32)),
+    lambda: (NANS.astype(np.complex64), NANS.real.astype(np.float32)),
+    lambda: (NANS.astype(np.complex64)[:2], NANS.real[:6]),
+    lambda: (NANS, np.arange(4)),
+)
+def complex_numbers_are_in_order_by_their_parts(z, w):
+    out = np.zeros((len(z), len(w), 8), np.bool_)
+    for i in range(len(z)):
+        for j in range(len(w)):
+            out[i, j, 0] = z[i] < w[j]
+            out[i, j, 1] = z[i] <= w[j]
+            out[i, j, 2] = z[i] > w[j]
+            out[i, j, 3] = w[j] >= z[i]
+            out[i, j, 4] = w[j] < z[i]
+            out[i, j, 5] = z[i] > 2
+            out[i, j, 6] = 2.0 >= z[i]  # noqa: SIM300 - the number may be on either side
+            out[i, j, 7] = z[i] < True
+    return out
