@@ -85,6 +85,41 @@ def rows_unpacking(A):
     return second
 
 
+def place_of_least(v, below):
+    """Nothing, or where it is and how much."""
+    found = None
+    for i in range(len(v)):
+        if v[i] < below:
+            below, found = v[i], (i, v[i])
+    return found
+
+
+@TABLE.add(lambda: (f8(5), 100.0), lambda: (f8(5), -100.0))
+def unpacking_what_may_be_none(v, below):
+    found = place_of_least(v, below)
+    if found is None:
+        return -1, 0.0
+    i, x = found
+    return i, x * 2
+
+
+@TABLE.add(lambda: (f8(5), 100.0), lambda: (f8(5), -100.0))
+def unpacking_none(v, below):
+    v[0] = 1.0
+    i, x = place_of_least(v, below)
+    v[1] = i
+    return x
+
+
+@TABLE.add(lambda: (f8(2), 0), lambda: (f8(2), 1), lambda: (f8(2), 2))
+def unpacking_tuples_and_arrays(v, k):
+    pair = (1, 2.5)
+    for i in range(k):
+        pair = v * 2 if i == 0 else (7, v[0].copy(), 9)
+    a, b = pair
+    return a, b
+
+
 @TABLE.add(lambda: (f8(4), f8(4)[::-1]))
 def unpacking_into_elements(a, b):
     a[0], b[1] = b[1], a[0]

@@ -287,7 +287,12 @@ def test_empty_has_type_and_shape():
 
 
 def test_scalar_methods():
-    for name, value in (("conjugate", np.complex128(1 + 2j)), ("is_integer", np.float64(2.5)), ("item", np.int32(3))):
+    for name, value in (
+        ("conjugate", np.complex128(1 + 2j)),
+        ("copy", np.float32(1.5)),
+        ("is_integer", np.float64(2.5)),
+        ("item", np.int32(3)),
+    ):
         result = outcome(f"scalar.{name}", RunTime(value))
         expected = getattr(value, name)()
         assert isinstance(result, Returned)

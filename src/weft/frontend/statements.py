@@ -338,7 +338,21 @@ def _items(ctx: Lowering, target: ast.expr, operand: Operand, elts: list[ast.exp
         count = const_index(len(elts))
         ctx.build.guard_equal(operand.shape[0], count, "wrong number of values to unpack")
         return [element(ctx, operand, const_index(number)) for number in range(len(elts))]
+    if isinstance(operand, Either) and any(isinstance(item, Tuple | Array) for item in operand.items):
+        return _items_of_choice(ctx, target, operand, elts)
     raise ctx.error(target, "E133", "this value cannot be unpacked in compiled code")
+
+
+def _items_of_choice(ctx: Lowering, target: ast.expr, choice: Either, elts: list[ast.expr]) -> list[Operand]:
+    """Of `None` or a tuple, say: what cannot be unpacked leaves the program where it is met."""
+    if any(isinstance(elt, ast.Starred) for elt in elts):
+        raise ctx.error(target, "E133", "this value cannot be unpacked in compiled code")
+
+    def item(each: Operand, number: int) -> Operand:
+        items = _items(ctx, target, each, elts)
+        return items[number] if len(items) == len(elts) else ctx.build.leave("wrong number of values to unpack")
+
+    return [split(ctx, choice, lambda each, number=number: item(each, number)) for number in range(len(elts))]
 
 
 def _augmented(ctx: Lowering, stmt: ast.AugAssign) -> bool:

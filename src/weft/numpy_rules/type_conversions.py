@@ -218,6 +218,12 @@ def lower_scalar_conjugate(build: Builder, a: Operand, /) -> Operand:
     return data
 
 
+@numpy_rule("scalar.copy")
+def lower_scalar_copy(build: Builder, a: Operand, /) -> Operand:
+    """`x.copy()` of a NumPy scalar, which is what a program gets from `v[i]`."""
+    return scalar_of(build, a)
+
+
 @numpy_rule("scalar.is_integer")
 def lower_is_integer(build: Builder, a: Operand, /) -> Operand:
     """`x.is_integer()`."""
