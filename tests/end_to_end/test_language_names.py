@@ -106,7 +106,7 @@ def unpacking_what_may_be_none(v, below):
 @TABLE.add(lambda: (f8(5), 100.0), lambda: (f8(5), -100.0))
 def unpacking_none(v, below):
     v[0] = 1.0
-    i, x = place_of_least(v, below)
+    i, x = place_of_least(v, below)  # type: ignore[reportGeneralTypeIssues]  # as Python, it raises
     v[1] = i
     return x
 
@@ -116,7 +116,7 @@ def unpacking_tuples_and_arrays(v, k):
     pair = (1, 2.5)
     for i in range(k):
         pair = v * 2 if i == 0 else (7, v[0].copy(), 9)
-    a, b = pair
+    a, b = pair  # type: ignore[reportAssignmentType]  # as Python, it may raise
     return a, b
 
 
