@@ -213,3 +213,34 @@ def test_a_text_that_grows_is_not_compiled_again_and_again() -> None:
     for _ in range(3):
         assert program(40) == grown(40)
     assert program.stats.variants < 6
+
+
+def letters(texts):
+    counts = np.zeros((len(texts), 128), dtype=int)
+    for k, text in enumerate(texts):
+        for letter in text:
+            counts[k, ord(letter)] += 1
+    return counts
+
+
+@PLAINLY
+def test_all_texts_of_a_list_are_data_at_once() -> None:
+    program: Any = weft.program(letters, fallback="error")
+    for first in ("GATTACA", "", "AC" * 50):
+        texts = [first, *("ACGT"[: k % 5] * 3 for k in range(49))]
+        np.testing.assert_array_equal(program(texts), letters(texts), strict=True)
+    assert program.stats.compiles == 1
+
+
+def by_words(words, v):
+    total = 0.0
+    for letter in words[0]:
+        total += v[ord(letter) % 3]
+    return total * 2 if words[1] == "double" else total
+
+
+@PLAINLY
+def test_a_word_beside_a_text_still_decides() -> None:
+    program: Any = weft.program(by_words, fallback="error")
+    for words in (["GATTACA", "double"], ["ACC", "single"], ["", "double"]):
+        assert program(words, f8(3)) == by_words(words, f8(3))

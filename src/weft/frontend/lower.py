@@ -73,7 +73,7 @@ def lower_program(
         except NeedStatic as need:
             static, assigned = static | {inputs.slots[need.slot]}, ()
         except NeedText as need:
-            texts, assigned = texts | {inputs.slots[need.slot]}, ()
+            texts, assigned = texts | _texts_beside(inputs, need.slot), ()
         except WrittenLater as written:
             refused = refused | written.places
         except NeedView as need:
@@ -87,6 +87,14 @@ def lower_program(
                 raise problem or error from None
             problem, texts = error, data  # perhaps it is a word that decides something, and is counted as well
     raise CompileError("E302", "too many arguments must be known at compile time", _signature_span(source))
+
+
+def _texts_beside(inputs: Inputs, number: int) -> frozenset[Slot]:
+    """A slot of a str and, where it is an item of a list of nothing else, the others: what is done to one is to all."""
+    slot = inputs.slots[number]
+    if slot.kind is not SlotKind.ITEM or any(type(item) is not str for item in inputs.objects[slot.parent]):
+        return frozenset((slot,))
+    return frozenset(slot._replace(index=place) for place in range(len(inputs.objects[slot.parent])))
 
 
 def _unsupported(problem: UnsupportedArgument, inputs: Inputs, source: FunctionSource) -> CompileError:
