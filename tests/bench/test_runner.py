@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import os
-import threading
 import time
 from pathlib import Path
 
 import pytest
 
 from tests.bench import fakes
+from weft_bench import worker
 from weft_bench.cells import Cell
 from weft_bench.environments import worker_environment
 from weft_bench.frameworks import load_frameworks
 from weft_bench.hardware import choose_cpus
 from weft_bench.runner import Inputs, Plan, Program, Settings, measure
 from weft_bench.selection import choose_kernels
-from weft_bench.worker import come_to_rest
 
 TINY = """
 import numpy as np
@@ -171,14 +170,29 @@ def test_weft_says_whether_it_compiled(tmp_path: Path, tiny: Program) -> None:
     assert [cell.error_eps for cell in cells] == [0.0, 0.0]
 
 
-def test_a_turn_ends_when_no_thread_runs_any_more() -> None:
-    def spin() -> None:
-        end = time.perf_counter() + 0.1
-        while time.perf_counter() < end:
-            pass
+class Clocks:
+    """Time that passes in sleep alone, of a process whose threads spin for some of it."""
 
-    thread = threading.Thread(target=spin)
-    thread.start()
-    come_to_rest()
+    def __init__(self, spins: float) -> None:
+        self.now = 0.0
+        self.spins = spins
 
-    assert not thread.is_alive()
+    def perf_counter(self) -> float:
+        return self.now
+
+    def process_time(self) -> float:
+        return min(self.now, self.spins)
+
+    def sleep(self, seconds: float) -> None:
+        self.now += seconds
+
+
+@pytest.mark.parametrize(("spins", "least", "most"), [(0.0, 0.0, 0.02), (0.1, 0.1, 0.13), (9.0, 0.29, 0.32)])
+def test_a_turn_ends_when_no_thread_runs_any_more(
+    spins: float, least: float, most: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clocks = Clocks(spins)
+    monkeypatch.setattr(worker, "time", clocks)
+    worker.come_to_rest()
+
+    assert least <= clocks.now <= most
