@@ -63,6 +63,7 @@ _SAYING = _MOVING | {
     "common-results",
     "add-products",
     "sweep-matrices",
+    "block-products",
 }
 _INNER_NUMBER = re.compile(r"(?<=\w)\.\d+")
 

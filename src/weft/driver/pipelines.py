@@ -6,6 +6,7 @@ from collections.abc import Collection
 
 from weft.passes.add_products import AddProducts
 from weft.passes.base import Pass
+from weft.passes.block_products import BlockProducts
 from weft.passes.bounded_counts import BoundedCounts
 from weft.passes.carried_in_place import CarriedInPlace
 from weft.passes.choose_stores import ChooseStores
@@ -114,6 +115,7 @@ def _maps() -> tuple[Pass, ...]:
         ReadPieces(),  # when readers are as large as they get
         CollapseMaps(),  # of parts that are one point wide
         FuseMaps(),
+        BlockProducts(),  # of loops that stay loops
         SweepMatrices(),  # products, and what stands between them, are what they will be
         JoinCollections(),
         DenseRefs(),
