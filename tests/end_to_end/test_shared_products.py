@@ -64,7 +64,8 @@ def test_products_are_numpys_and_the_same_on_any_number_of_threads(function: Any
             )
             for shape in ((rows, inner), (inner, columns))
         )
-        for left, right in ((a, b), (np.asfortranarray(a), b), (a, np.asfortranarray(b))):
+        gaps = np.repeat(a, 2, axis=1)[:, ::2], np.repeat(b, 2, axis=1)[:, ::2]
+        for left, right in ((a, b), (np.asfortranarray(a), b), (a, np.asfortranarray(b)), gaps, (a[::-1], b[::-1])):
             expected = function(left, right)
             first, *others = (program(left, right) for program in compiled)
             assert first.dtype == expected.dtype
@@ -91,6 +92,15 @@ def test_warnings_are_numpys(function: Any, threads: int) -> None:
         a[row, 3], a[row, 5] = np.inf, -np.inf
         assert told(compiled, a, b) == told(function, a, b)
     assert told(compiled, np.ones((400, 800)), np.ones((800, 80))) == []
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_warnings_of_matrices_that_are_copied_are_numpys(threads: int) -> None:
+    compiled: Any = weft.program(product, threads=threads)
+    for column in (0, 170, 299):
+        for right in (np.ones((300, 600))[:, ::2], np.ones((300, 300))[::-1]):
+            right[7, column] = np.inf
+            assert told(compiled, np.zeros((300, 300)), right) == told(product, np.zeros((300, 300)), right)
 
 
 def blas_threads() -> tuple[Any, Any]:

@@ -200,10 +200,10 @@ WEFT_OPAQUE static void weft_syrk_part_$S(void *raw, int64_t begin, int64_t end)
         weft_syrk_block_$S(raw, weft_syrk_cut_$S(raw, part), weft_syrk_cut_$S(raw, part + 1));
 }
 """,
-    "gemm": """
-static int weft_gemm_$S(weft_ctx *ctx, void *const *libraries, int64_t m, int64_t n, int64_t k, $T scale, int adds,
-                        const char *a, int64_t a0, int64_t a1, const char *b, int64_t b0, int64_t b1, char *c,
-                        int64_t c0, int64_t c1)
+    "gemm_stored": """
+static int weft_gemm_stored_$S(weft_ctx *ctx, void *const *libraries, int64_t m, int64_t n, int64_t k, $T scale,
+                               int adds, const char *a, int64_t a0, int64_t a1, const char *b, int64_t b0, int64_t b1,
+                               char *c, int64_t c0, int64_t c1)
 {
     int64_t lda = @leading(m, k, a0, a1), ldb = @leading(k, n, b0, b1), ldc = @leading(m, n, c0, c1);
     int ta = 111, tb = 111;
@@ -234,6 +234,53 @@ static int weft_gemm_$S(weft_ctx *ctx, void *const *libraries, int64_t m, int64_
     else if (raised || all.parts == 1)
         @gemm_call(&all, 0, m, 0, n);
     return 1;
+}
+""",
+    # A matrix that BLAS does not take (every other column, rows from last to first) is copied along its memory, as
+    # NumPy does; the copy, or null.
+    "stored": """
+static weft_block *weft_stored_$S(weft_ctx *ctx, int64_t rows, int64_t columns, const char **data, int64_t *s0,
+                                  int64_t *s1)
+{
+    const int64_t unit = sizeof($T);
+    if (@leading(rows, columns, *s0, *s1) != 0 || @leading(columns, rows, *s1, *s0) != 0)
+        return 0;
+    const int64_t size = &bytes(unit, (int64_t[]){rows, columns}, 2);
+    weft_block *copy = size < 0 ? 0 : ctx->alloc(ctx, size);
+    if (copy == 0)
+        return 0;
+    const int by_columns = __builtin_llabs(*s0) < __builtin_llabs(*s1);
+    const int64_t lines = by_columns ? columns : rows, length = by_columns ? rows : columns;
+    const int64_t line = by_columns ? *s1 : *s0, step = by_columns ? *s0 : *s1;
+    $T *to = copy->data;
+    for (int64_t i = 0; i < lines; ++i)
+        for (int64_t j = 0; j < length; ++j)
+            *to++ = *(const $T *)(*data + i * line + j * step);
+    *data = copy->data;
+    *s0 = by_columns ? unit : length * unit;
+    *s1 = by_columns ? length * unit : unit;
+    return copy;
+}
+""",
+    "gemm": """
+static int weft_gemm_$S(weft_ctx *ctx, void *const *libraries, int64_t m, int64_t n, int64_t k, $T scale, int adds,
+                        const char *a, int64_t a0, int64_t a1, const char *b, int64_t b0, int64_t b1, char *c,
+                        int64_t c0, int64_t c1)
+{
+    if (libraries[1] == 0 || @leading(m, n, c0, c1) == 0)
+        return 0;
+    const int pays = m >= 4 && n >= 4 && (double)m * (double)n * (double)k >= 4096;
+    const int is_own = a == b && m == n && a0 == b1 && a1 == b0; /* its transpose */
+    weft_block *left = pays ? @stored(ctx, m, k, &a, &a0, &a1) : 0;
+    weft_block *right = pays && !is_own ? @stored(ctx, k, n, &b, &b0, &b1) : 0;
+    if (is_own)
+        b = a, b0 = a1, b1 = a0;
+    const int is_done = @gemm_stored(ctx, libraries, m, n, k, scale, adds, a, a0, a1, b, b0, b1, c, c0, c1);
+    if (left != 0)
+        ctx->release(ctx, left);
+    if (right != 0)
+        ctx->release(ctx, right);
+    return is_done;
 }
 """,
 }
