@@ -302,7 +302,8 @@ class Lowering:
             case Range(start=first, stop=last, step=every, wish=""):
                 return Pack((first, last, every), cls=self.constant(range))
             case _:
-                what = f"a {type(operand).__name__.lower()} cannot be kept in a variable or returned here"
+                kind = type(operand).__name__.lower()
+                what = f"{'an' if kind[0] in 'aeiou' else 'a'} {kind} cannot be kept in a variable or returned here"
                 raise self.build.error("E230", what, "use it where it is made")
 
     def _pack(self, operand: Tuple | Dict | Made, name: str) -> Pack:
