@@ -212,6 +212,7 @@ def test_every_rule_has_samples_or_a_test_of_its_own():
         "scalar.astype",
         "scalar.conj",
         "scalar.conjugate",
+        "scalar.copy",
         "scalar.is_integer",
         "numpy.place",
         "numpy.put",
