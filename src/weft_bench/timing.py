@@ -14,6 +14,7 @@ from typing import Any, cast
 import numpy as np
 
 from weft_bench.kernel import Inputs
+from weft_bench.resting import come_to_rest
 
 
 def fresh(inputs: Inputs) -> Inputs:
@@ -49,9 +50,14 @@ def time_interleaved(
 def time_every_run(
     functions: Sequence[Callable[..., Any]], make_arguments: Callable[[], Inputs], repetitions: int
 ) -> list[list[float]]:
-    """The seconds of each function in every turn; a turn runs all of them, on fresh arguments made outside the time."""
+    """The seconds of each function in every turn; a turn runs all of them, on fresh arguments made outside the time.
+
+    Each begins when the threads of the one before have come to rest.
+    """
     seconds: list[list[float]] = [[] for _ in functions]
     for _ in range(repetitions):
         for function, times in zip(functions, seconds, strict=True):
-            times.append(run_once(function, make_arguments())[1])
+            arguments = make_arguments()
+            come_to_rest()
+            times.append(run_once(function, arguments)[1])
     return seconds

@@ -38,13 +38,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from weft_bench.resting import come_to_rest
+
 if TYPE_CHECKING:  # NumPy is loaded when the process is already on its processors: it counts its threads then
     from weft_bench.frameworks.protocol import Built, Framework, Source
     from weft_bench.kernel import Inputs, Kernel
 
 PR_SET_PDEATHSIG = 1
-LOOK_SECONDS = 0.01  # the system counts the time of threads that run in steps of up to 4 ms
-REST_SECONDS = 0.3  # at the most: there are threads that never sleep
 REFUSALS = ("MemoryError", "RuntimeError")  # an error class of a framework's own that is still one of these: execution
 
 
@@ -231,16 +231,6 @@ def own_warning(told: list[warnings.WarningMessage]) -> str:
         if warning.category.__module__.partition(".")[0] not in ("builtins", "numpy"):
             return str(warning.message).strip().partition("\n")[0]
     return ""
-
-
-def come_to_rest() -> None:
-    """Wait until this process uses no processor: threads of OpenBLAS spin for 25 to 100 ms after a product."""
-    end = time.perf_counter() + REST_SECONDS
-    while time.perf_counter() < end:
-        start, used = time.perf_counter(), time.process_time()
-        time.sleep(LOOK_SECONDS)
-        if time.process_time() - used < 0.25 * (time.perf_counter() - start):
-            return
 
 
 # ---------------------------------------------------------------- memory

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.bench import fakes
-from weft_bench import worker
+from weft_bench import resting
 from weft_bench.cells import Cell
 from weft_bench.environments import worker_environment
 from weft_bench.frameworks import load_frameworks
@@ -192,7 +192,7 @@ def test_a_turn_ends_when_no_thread_runs_any_more(
     spins: float, least: float, most: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clocks = Clocks(spins)
-    monkeypatch.setattr(worker, "time", clocks)
-    worker.come_to_rest()
+    monkeypatch.setattr(resting, "time", clocks)
+    resting.come_to_rest()
 
     assert least <= clocks.now <= most
