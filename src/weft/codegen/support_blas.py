@@ -5,7 +5,7 @@ Matrices come as data, byte stride of rows, byte stride of columns. `libraries` 
 number of threads BLAS uses; a null pointer means there is none.
 
 Large products are cut into parts, each a call of BLAS on one thread, which our threads share. The threads of BLAS
-itself go on spinning for some ten milliseconds after every product, on processors that our regions need. The parts
+itself go on spinning for 25 to 100 ms after every product, on processors that our regions need. The parts
 depend on the extents and the machine alone, so a product has the same bits for every number of threads.
 """
 

@@ -5,7 +5,7 @@ out:  an array, float64       one after the other, float64      of two axes, int
 name: "list f"                "list (if"                        "list [i"
 
 The name says what the items are: b, i or f for a bool, int or float; behind a bracket those of each tuple, or the one
-that all lists of one length hold. Any other list gives nothing. match.c does the same when a program is called.
+that all lists of one length hold. Any other list gives nothing. convert.c does the same when a program is called.
 """
 
 from __future__ import annotations
