@@ -3,7 +3,7 @@
 in:   "GATTACA"
 out:  [71, 65, 84, 84, 65, 67, 65], uint32, not to be written
 
-match.c does the same when a program is called.
+convert.c does the same when a program is called.
 """
 
 from __future__ import annotations
