@@ -19,12 +19,12 @@ import numpy as np
 from weft.ir.exprs import Const, Index
 from weft.ir.nodes import Bundle, NumpyCall, Pack, SlotObject
 from weft.numpy_rules.arguments import PythonRaises, static_value
-from weft.numpy_rules.arrays import number
+from weft.numpy_rules.arrays import as_data, number
 from weft.numpy_rules.builder import Builder
 from weft.numpy_rules.call_probes import Answer, ArrayAnswer, NumberAnswer
 from weft.numpy_rules.scalars import as_index
 from weft.numpy_rules.typed_calls import Results, call_argument
-from weft.numpy_rules.values import Array, Operand, Scalar, Static, Tuple
+from weft.numpy_rules.values import Array, Operand, Range, Scalar, Static, Tuple
 from weft.support.records import record
 
 _LOCATED: Final = ("loc", "scale", "size")
@@ -168,6 +168,9 @@ def _bound(
         raise PythonRaises(f"{method}() misses an argument")
     if "out" in given and not _is_none(given["out"]):
         raise build.error("E115", f"keyword 'out' of {method} is not compiled", "assign to the elements: x[:] = ...")
+    drawn_from = {"choice": "a", "permutation": "x"}.get(method, "")
+    if isinstance(given.get(drawn_from), Range):  # NumPy makes an array of it too
+        given[drawn_from] = as_data(build, given[drawn_from])
     return given
 
 
