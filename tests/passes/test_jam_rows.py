@@ -12,6 +12,7 @@ import weft
 from tests.conftest import Golden
 from tests.end_to_end.outcome import assert_same_outcome, run
 from tests.passes.programs import after, body_text, program
+from weft.analysis.side_by_side import Together, rows_together
 from weft.codegen import innermost
 from weft.ir.nodes import Map, Program
 from weft.ir.parser import parse_program
@@ -57,9 +58,9 @@ CROSS = ((0, 1), (1, 0), (1, 1), (1, 2), (2, 1))
 SQUARE = tuple((a, b) for a in range(3) for b in range(3))
 SHARING = [
     ("five points", CROSS, 6),
-    ("nine points", SQUARE, 5),
+    ("nine points", SQUARE, 3),
     ("two rows", ((0, 1), (1, 1)), 6),
-    ("twenty-five points", tuple((a, b) for a in range(5) for b in range(5)), 1),  # no room
+    ("twenty-five points", tuple((a, b) for a in range(5) for b in range(5)), 3),
     ("one row", ((1, 0), (1, 1), (1, 2)), 1),
     ("one element", ((1, 1),), 1),
 ]
@@ -71,6 +72,30 @@ def test_as_many_rows_as_have_room_go_abreast(offsets: tuple[tuple[int, int], ..
     made = after(JamRows(), before)
     assert abreast(made) == count
     assert (made is before) == (count == 1)
+
+
+def test_what_rows_have_in_common_is_counted_once() -> None:
+    (cross,) = [node for node in all_nodes(nest(*CROSS).body) if isinstance(node, Map)]
+    assert rows_together(cross, 1) == Together(reads=5, operations=5, apart=10)
+    assert rows_together(cross, 3) == Together(reads=11, operations=15, apart=30)
+    (pair,) = [node for node in all_nodes(nest((0, 1), (1, 1), (1, 2)).body) if isinstance(node, Map)]
+    assert rows_together(pair, 2) == Together(reads=5, operations=6, apart=12)
+
+
+def test_operations_on_the_same_elements_are_the_same() -> None:
+    """Differences of differences: the second one of a row is the first one of the next."""
+    lines = """
+      %a.30: f8 = A[%i.20, %j.21]
+      %b.31: f8 = A[%i.20 + 1, %j.21]
+      %c.32: f8 = A[%i.20 + 2, %j.21]
+      %d.33: f8 = subtract(%b.31, %a.30)
+      %e.34: f8 = subtract(%c.32, %b.31)
+      write B[%i.20, %j.21] = subtract(%e.34, %d.33)"""
+    head = "map (%i.20: py_int, %j.21: py_int) in [0:%n.1 - 2, 0:%m.2] parallel"
+    made = program(f"  {head} {{\n    tasklet {{{lines}\n    }}\n  }}\n  return missing", head=HEAD, opening=OPENING)
+    (node,) = [node for node in all_nodes(made.body) if isinstance(node, Map)]
+    assert rows_together(node, 3) == Together(reads=5, operations=7, apart=18)
+    assert abreast(after(JamRows(), made)) == 3
 
 
 def test_functions_and_maps_in_order_are_left_alone() -> None:
@@ -133,7 +158,42 @@ def divided(a, b):
     b[1:-1] = a[:-2] / a[2:] + a[1:-1]
 
 
-FUNCTIONS = [five, in_place, two_results, with_a_condition, limited, of_volumes, divided]
+def nine(a, b):
+    c = a[:, 1:-1] + a[:, :-2] + a[:, 2:]
+    b[1:-1, 1:-1] = (c[1:-1] + c[2:] + c[:-2]) / 9
+
+
+def twice(a, b):
+    d = a[1:] - a[:-1]
+    e = d[1:] * d[:-1]
+    b[2:-1, 1:-1] += np.where(e[1:] > e[:-1], e[1:] - e[:-1], 0)[:, 1:-1]
+
+
+def on_itself(a, b):
+    d = a[1:, 1:-1] * a[:-1, 1:-1]
+    b[1:-1, 1:-1] = b[1:-1, 1:-1] * b[1:-1, 1:-1] - (d[1:] - d[:-1]) * d[1:]
+
+
+def levels(a, b):
+    c = np.stack((a, b, a + b, a - b, b, a), axis=1)
+    d = c[1:] - c[:-1]
+    d = np.where(d * c[:-1] > 0, d, 0)
+    return c[1:-1, 1:-1] - (d[1:, 1:-1] - d[:-1, 1:-1])
+
+
+FUNCTIONS = [
+    nine,
+    twice,
+    on_itself,
+    levels,
+    five,
+    in_place,
+    two_results,
+    with_a_condition,
+    limited,
+    of_volumes,
+    divided,
+]
 
 
 @pytest.fixture
@@ -164,7 +224,9 @@ def test_rows_abreast_compute_what_numpy_computes(function: Callable[..., Any], 
 
 
 @pytest.mark.usefixtures("everything_is_large")
-@pytest.mark.parametrize("function", [five, in_place, limited, divided], ids=lambda f: f.__name__)
+@pytest.mark.parametrize(
+    "function", [five, nine, twice, on_itself, in_place, limited, divided], ids=lambda f: f.__name__
+)
 def test_rows_of_any_layout_go_abreast(function: Callable[..., Any]) -> None:
     program = weft.program(function)
     whole = np.random.default_rng(0).random((40, 90)) + 1
@@ -181,7 +243,7 @@ def test_rows_of_any_layout_go_abreast(function: Callable[..., Any]) -> None:
 
 @pytest.mark.usefixtures("everything_is_large")
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("function", [in_place, divided], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("function", [in_place, divided, nine, twice, on_itself, limited], ids=lambda f: f.__name__)
 def test_rows_abreast_warn_as_numpy_does(function: Callable[..., Any]) -> None:
     program = weft.program(function)
     for place in ((0, 0), (8, 30), (9, 300), (13, 599)):
@@ -196,6 +258,16 @@ def test_large_arrays_are_computed_alike_with_and_without() -> None:
     a = np.random.default_rng(0).random((1500, 1300))
     results = [weft.program(limited, without=without)(a, a) for without in ((), ("jam-rows",))]
     np.testing.assert_array_equal(*results)
+
+
+def test_rows_that_have_much_in_common_write_last_and_compute_it_once(golden: Golden) -> None:
+    program = weft.program(limited, threads=1)
+    program(np.ones((9, 9)), np.ones((9, 9)))
+    source = program.inspect_source()
+    start = source.rindex("#pragma omp simd", 0, source.index("late;"))
+    end = source.index("#pragma omp simd", source.index("= late"))
+    assert source[start:end] == golden
+    assert "3 rows run side by side" in str(program.explain())
 
 
 def test_the_listing_says_that_rows_go_abreast() -> None:

@@ -13,11 +13,14 @@ Where functions are computed and rows may be short, the loop is also there along
 before:  Map [i, j] in [0:n, 0:m] { B[i, j] = exp(A[i, j]) }, with rows of A that do not follow each other
 after:   if (m < 16 && n >= 16) { for j: for i: ... } else { for i: for j: ... }
 
-Rows that go abreast (`passes/jam_rows.py`) do where the arrays are large:
+Rows that go abreast (`passes/jam_rows.py`) do where the arrays are large, or always if they have much in common. They
+write last, because the C compiler takes whatever is written for something that the next row reads:
 
 before:  Map [i, j] in [0:n, 0:m] abreast 2 { B[i, j] = A[i, j] + A[i + 1, j] }
 after:   row = 0;
-         if (m >= 768 && n * m >= 1572864) for (; row + 2 <= n; row += 2) for j: { i = row; ... } { i = row + 1; ... }
+         if (m >= 768 && n * m >= 1572864)
+             for (; row + 2 <= n; row += 2)
+                 for j: { i = row; late = ... } { i = row + 1; late_2 = ... } B[row, j] = late; B[row + 1, j] = late_2;
          for (i = row; i < n; ++i) for j: ...
 """
 
@@ -28,16 +31,17 @@ from contextlib import ExitStack, nullcontext
 from dataclasses import replace
 
 from weft.analysis.cost import computes_functions
+from weft.analysis.side_by_side import have_much_in_common
 from weft.codegen.access import element, is_strided, stride_name
 from weft.codegen.c_types import c_type
 from weft.codegen.copies import copied_axes, emit_copy
 from weft.codegen.expressions import index_text
 from weft.codegen.fp_flags import clear_flags, outline_again, raised_flags
-from weft.codegen.kernel import Flags, Kernel, Scope, words
+from weft.codegen.kernel import Flags, Kernel, Scope, Waiting, words
 from weft.codegen.outlining import emit_environment
 from weft.codegen.replays import Saved
 from weft.codegen.spans import Span
-from weft.ir.nodes import Map, Memlet, Schedule
+from weft.ir.nodes import Map, Memlet, Schedule, Tasklet
 from weft.ir.traverse import memlets_of
 from weft.support.records import record
 
@@ -124,13 +128,16 @@ def _emit_loop(
     with kernel.elsewhere() as body:
         body.depth = depth
         kernel.map_depth += 1
-        for line in each or ("",):
-            with kernel.block() if line else nullcontext():
-                if line:
-                    kernel.line(line)
-                if before is not None:
-                    before()
-                kernel.emit_region(kernel, node.body, Scope())
+        if each and _may_write_last(node):
+            _emit_rows(kernel, node, before, each)
+        else:
+            for line in each or ("",):
+                with kernel.block() if line else nullcontext():
+                    if line:
+                        kernel.line(line)
+                    if before is not None:
+                        before()
+                    kernel.emit_region(kernel, node.body, Scope())
         kernel.map_depth -= 1
     start, stop = node.ranges[-1]
     if kernel.rewritten is None and node.schedule not in (Schedule.RARE, Schedule.JAMMED):
@@ -198,12 +205,56 @@ def _rows_from(node: Map, rows: Span, first: str) -> list[str]:
 
 
 def _are_large(kernel: Kernel, node: Map) -> str:
-    """Whether the arrays that a map goes through do not fit in the caches, nor their rows in the nearest."""
+    """Whether the arrays that a map goes through do not fit in the caches, nor their rows in the nearest.
+
+    Rows that have much in common go abreast wherever they are.
+    """
+    if have_much_in_common(node, node.abreast):
+        return "1"
     containers = {memlet.container for memlet in memlets_of(node.body.nodes)}
     size = sum(kernel.container(name).dtype.itemsize for name in containers)
     points = [f"(double)({index_text(kernel, stop - start)})" for start, stop in node.ranges]
     long = f"{points[-1]} >= {_LONG_BYTES // max(kernel.container(name).dtype.itemsize for name in containers)}.0"
     return f"{long} && {' * '.join(points)} >= {_LARGE_BYTES // size}.0"
+
+
+def _may_write_last(node: Map) -> bool:
+    """Whether what a point reads is read before it writes anything, so that all its writes may wait."""
+    written = False
+    for tasklet in node.body.nodes:
+        if not isinstance(tasklet, Tasklet) or (written and tasklet.reads):
+            return False
+        written = written or bool(tasklet.writes)
+    return True
+
+
+def _emit_rows(kernel: Kernel, node: Map, before: Callable[[], None] | None, each: Sequence[str]) -> None:
+    """What rows side by side compute, then what they write: the C compiler takes a write for one of what is read.
+
+    So it would read, and compute, everything once more for every row.
+    """
+    rows: list[tuple[str, list[Waiting]]] = []
+    depth = kernel.writer.depth
+    with kernel.elsewhere() as computing:
+        computing.depth = depth
+        for line in each:
+            kernel.waiting = []
+            with kernel.block():
+                kernel.line(line)
+                kernel.emit_region(kernel, node.body, Scope())
+            rows.append((line, kernel.waiting))
+        kernel.waiting = None
+    for _, waiting in rows:
+        for late in waiting:
+            kernel.line(f"{late.type} {late.name};")
+    kernel.writer.lines += computing.lines
+    for line, waiting in rows:
+        with kernel.block():
+            kernel.line(line)
+            if before is not None:
+                before()
+            for late in waiting:
+                kernel.line(f"{late.target} = {late.name};")
 
 
 # ---- strips ---------------------------------------------------------------------------------------------------------

@@ -90,6 +90,15 @@ class Flags:
     saved: Saved | None = None
 
 
+@record
+class Waiting:
+    """A result that is written once all that run side by side have read: its C type, its name, where it goes."""
+
+    type: str
+    name: str
+    target: str
+
+
 @record(frozen=False)
 class Kernel:
     """One kernel under construction."""
@@ -116,6 +125,7 @@ class Kernel:
     flags: Flags | None = None
     rewritten: frozenset[str] | None = None  # in a second run of a nest: the containers it writes again
     unit_axes: frozenset[tuple[str, int]] = frozenset()  # container, axis: known to have the stride of an element
+    waiting: list[Waiting] | None = None  # where several rows run side by side: what the one at hand will write
     default_site: int = -1  # of operations that name none: that of the innermost map
     bodies: int = 0
     map_depth: int = 0

@@ -7,6 +7,7 @@ after:   t = b * c;  r = a - t;
 A warning leaves an infinity or a NaN behind, and sums and products pass those on: it is enough to look at the last one.
 Of complex numbers the sum of the two parts is looked at; the divisor as well, whose square may overflow to a quotient
 of zero. In vectorized loops there is no branch, `fp |= !(fabs(r) <= MAX)`: what they note only leads to a second run.
+Several results are looked at together, `fp |= r * 0 + s * 0 != 0`: only what is finite becomes zero.
 """
 
 from __future__ import annotations
@@ -60,6 +61,7 @@ class LateChecks:
 
     suspect: str = ""
     tests: dict[Op, str] = field(default_factory=dict[Op, str])
+    names: dict[Op, str] = field(default_factory=dict[Op, str])
     lines: list[str] = field(default_factory=list[str])
     passed_on: set[Op] = field(default_factory=set[Op])
     lets: dict[Value, Expr] = field(default_factory=dict[Value, Expr])
@@ -74,7 +76,7 @@ class LateChecks:
     def add(self, operation: Op, name: str, operands: Sequence[str], line: str) -> None:
         """Note an operation, the names of its result and of its operands, and the line that checks it."""
         dtype = operation.type.dtype
-        self.tests[operation] = _is_not_finite(name, dtype)
+        self.tests[operation], self.names[operation] = _is_not_finite(name, dtype), name
         if operation.name == "divide" and dtype.kind == "c":
             self.tests[operation] += f" | {_is_not_finite(operands[1], dtype)}"
         self.lines.append(line)
@@ -95,8 +97,15 @@ class LateChecks:
 
     def emit(self, kernel: Kernel) -> None:
         """Look at the results."""
-        tests = [test for operation, test in self.tests.items() if operation not in self.passed_on]
-        if tests and self.suspect:
+        last = [operation for operation in self.tests if operation not in self.passed_on]
+        tests = [self.tests[operation] for operation in last]
+        dtype = last[0].type.dtype if last else DType.BOOL
+        if len(last) > 1 and self.suspect and dtype.kind == "f" and all(x.type.dtype is dtype for x in last):
+            fused, total = kernel.support.need("fused", dtype), f"{self.names[last[0]]} * 0"
+            for operation in last[1:]:
+                total = f"{fused}({total}, {self.names[operation]}, 0)"
+            kernel.line(f"{self.suspect} |= {total} != 0;")
+        elif tests and self.suspect:
             kernel.line(f"{self.suspect} |= {' | '.join(tests)};")
         elif tests:
             with kernel.block(f"if (__builtin_expect({' | '.join(tests)}, 0))"):

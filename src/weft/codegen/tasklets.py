@@ -10,7 +10,7 @@ from weft.codegen.access import element
 from weft.codegen.c_types import c_type
 from weft.codegen.expressions import Noting, emit_exprs
 from weft.codegen.fp_flags import report
-from weft.codegen.kernel import Kernel, Watch, bare
+from weft.codegen.kernel import Kernel, Waiting, Watch, bare
 from weft.codegen.late_checks import LateChecks
 from weft.codegen.nest_operations import is_lone, operations_in
 from weft.codegen.scalars import Operand
@@ -80,4 +80,8 @@ def _emit_write(kernel: Kernel, memlet: Memlet, text: str) -> None:
         dtype = kernel.container(memlet.container).dtype
         operands = (Operand(target, dtype), Operand(text, dtype))
         text = kernel.scalars().apply(memlet.conflict, operands, dtype)
+    if kernel.waiting is not None:
+        late = Waiting(c_type(kernel.container(memlet.container).dtype), kernel.names.claim("late"), target)
+        kernel.waiting.append(late)
+        target = late.name
     kernel.line(f"{target} = {bare(text)};")

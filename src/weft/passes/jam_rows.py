@@ -1,4 +1,4 @@
-"""Long rows of a map that read the same elements run side by side, where the arrays are larger than the caches.
+"""Rows of a map that read the same elements run side by side.
 
 before:  map (i, j) in [1:n, 1:m] parallel { write B[i, j] = A[i - 1, j] + A[i, j] + A[i + 1, j] }
 after:   map (i, j) in [1:n, 1:m] parallel abreast 6 { ... }
@@ -9,9 +9,12 @@ which is, if A and B are large:
         for (j = 1; j < m; ++j) { B[i, j] = ...; B[i + 1, j] = ...; ...; B[i + 5, j] = ... }
 
 Points of a map are independent by definition, so this needs no proof. Six rows read eight instead of three each, what
-they compute of the same elements is computed once, and more streams keep memory busy. In the caches one row after the
-other is faster, and so are short rows, which stay in the nearest cache as long as they are needed. As many rows go
-abreast as have room in the registers with all that they read.
+they compute of the same elements is computed once, and more streams keep memory busy. As many rows go abreast as have
+room in the registers with all that they read.
+
+In the caches one row after the other is faster, and so are short rows, which stay in the nearest cache as long as they
+are needed: that is looked at when the program runs. But where rows have much in common (`analysis/side_by_side.py`), a
+few of them go abreast always: nine points, fluxes between neighbours, derivatives of derivatives.
 """
 
 from __future__ import annotations
@@ -21,6 +24,7 @@ from dataclasses import replace
 from typing import ClassVar, Final
 
 from weft.analysis.cost import computes_functions
+from weft.analysis.side_by_side import FEW, have_much_in_common, rows_together
 from weft.ir.exprs import Index, Value, index
 from weft.ir.nodes import Layout, Map, Memlet, Node, Program, Schedule, Tasklet
 from weft.ir.traverse import memlets_of
@@ -53,21 +57,31 @@ def _marked(node: Node, bench: Bench) -> tuple[Node, ...] | None:
     count = _abreast(node, bench)
     if count == 1:
         return None
-    bench.note(f"{count} rows run side by side where the arrays do not fit in the caches", node, done=True)
+    large = "" if have_much_in_common(node, count) else " where the arrays do not fit in the caches"
+    bench.note(f"{count} rows run side by side{large}", node, done=True)
     return (replace(node, abreast=count),)
 
 
 def _abreast(node: Map, bench: Bench) -> int:
     """How many rows of a map should run side by side."""
     body = node.body.nodes
-    if len(node.params) != 2 or not is_plain(node) or computes_functions(body):
+    if len(node.params) < 2 or not is_plain(node) or computes_functions(body):
         return 1
-    row, line = node.params
+    row, line = node.params[-2:]
     touched = memlets_of(body)
     if row in _values(node.ranges[-1]) or not all(_is_along(memlet, line, bench) for memlet in touched):
         return 1
+    for count in range(FEW, 1, -1):
+        if have_much_in_common(node, count) and rows_together(node, count).operations <= _LARGEST:
+            return count
+    return _abreast_if_large(node, touched) if len(node.params) == 2 else 1
+
+
+def _abreast_if_large(node: Map, touched: Iterable[Memlet]) -> int:
+    """How many rows should run side by side where only the lines that they go along count."""
+    row, line = node.params
     moving = {memlet for memlet in touched if {row, line} <= _used(memlet)}  # the others stay near anyway
-    work = sum(len(inner.lets) for inner in body if isinstance(inner, Tasklet))
+    work = sum(len(inner.lets) for inner in node.body.nodes if isinstance(inner, Tasklet))
     for count in range(_MOST, 1, -1):
         together = _of_rows(moving, row, count)
         if len(together) <= _ROOM and count * work <= _LARGEST:
