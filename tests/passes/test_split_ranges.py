@@ -17,7 +17,7 @@ from tests.conftest import Golden
 from tests.end_to_end.outcome import assert_same_outcome, run
 from tests.passes.loops import assert_agrees, body_text, count, matrix, reasons, through
 from weft.driver.compiler import lower
-from weft.ir.nodes import Branch, Loop
+from weft.ir.nodes import Branch, Elementwise, Loop
 from weft.ir.traverse import all_nodes
 from weft.passes.base import Session
 from weft.passes.expand_elementwise import ExpandElementwise
@@ -207,3 +207,16 @@ def test_programs_agree(function: Callable[..., Any]) -> None:
                     return [np.minimum(A, 3), B[:-1, :-1] if smaller else B, k]
 
                 assert_same_outcome(run(program, make()), run(function, make()), where=f"{shape} {k} {smaller}")
+
+
+def test_copies_of_operations_have_sites_of_their_own() -> None:
+    def turned_round_once(A, B, k):
+        for i in range(2, k - 2):
+            if i == 2:
+                B[...] = B[::-1]
+            s = B[i, -i] - abs(A[k - 1 - i, i])  # noqa: F841
+
+    through(prepared(turned_round_once), SplitRanges(), HoistGuards(), GatherGuards(), ExpandElementwise())
+    made = prepared(turned_round_once, SplitRanges())
+    numbers = [node.id for node in all_nodes(made.body) if isinstance(node, Elementwise)]
+    assert len(numbers) == len(set(numbers)) == 2

@@ -26,6 +26,7 @@ from weft.ir.nodes import (
     Branch,
     Break,
     Continue,
+    Elementwise,
     Guard,
     Let,
     Loop,
@@ -455,13 +456,15 @@ def _single(loop: Loop, place: Index, facts: Facts, bench: Bench) -> Branch:
 
 
 def _own_sites(region: Region, bench: Bench) -> Region:
-    """A region whose sites have other numbers."""
+    """A region whose sites have other numbers, and operations on arrays, each of which has a site above it."""
     sites = {node.number: bench.number() for node in all_nodes(region) if isinstance(node, Site)}
 
     def rule(node: Node) -> tuple[Node, ...] | None:
         match node:
             case Site(number=number):
                 return (replace(node, number=sites[number]),)
+            case Elementwise():
+                return (replace(node, id=bench.number()),)
             case Alloc(site=site) | Guard(site=site) | NumpyCall(site=site) if site in sites:
                 return (replace(node, site=sites[site]),)
             case _:
