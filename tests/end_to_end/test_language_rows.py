@@ -319,6 +319,27 @@ def rows_of_numbers(x):
     return np.array(rows), rows, len(rows), [[a, 2 * a] for a in x]
 
 
+@TABLE.add(
+    lambda: (f8(6), 2, 1),
+    lambda: (i8(40), -3, -2),
+    lambda: (f8(6), 6, 0),
+    lambda: (f8(6), 0, 3),
+    lambda: (f8(6), -7, 0),
+    need="compiled",
+)
+def numbers_in_rows(x, i, j):
+    rows, same = [], []
+    for k in range(len(x)):
+        rows.append([x[k], k, 2.5])
+        same.append([x[k], x[k] * 2])
+    total = 0.0
+    for k in range(1, len(rows)):
+        total += rows[k][0] - rows[k - 1][0] + rows[k][1] + same[k][k % 2]
+    part = same[i][:1]
+    part[0] = -1.0
+    return total, rows[i][j], rows[i][1], rows[-1][-1], part, same[i][0], rows
+
+
 @TABLE.add(lambda: (f8(5), 9), lambda: (f8(5), 3), need="right")
 def rows_left_in_the_middle(x, n):
     rows = []

@@ -13,7 +13,7 @@ from weft.frontend.addressed import addressed
 from weft.frontend.attributes import attribute, call_rule
 from weft.frontend.branches import bound, choose, split
 from weft.frontend.context import Lowering
-from weft.frontend.growing import joined, repeated
+from weft.frontend.growing import joined, repeated, row_of_numbers
 from weft.frontend.growing import read_item as read_list_item
 from weft.frontend.heap import contents, kept, resolved
 from weft.frontend.iteration import is_weft_map, map_domain, range_item
@@ -373,10 +373,16 @@ def _slice(ctx: Lowering, node: ast.Slice) -> Operand:
     return Slice(part(node.lower), part(node.upper), part(node.step))
 
 
-def _subscript(ctx: Lowering, node: ast.Subscript) -> Operand:
-    owner = lower_expression(ctx, node.value)
+def _subscript(ctx: Lowering, node: ast.Subscript, *, inner: bool = False) -> Operand:
+    """`owner[key]`; `inner`: it stands for `rows[i]` in `rows[i][j]`, where nobody sees the list that it is."""
+    if isinstance(node.value, ast.Subscript):
+        with ctx.at(node.value):
+            owner = _subscript(ctx, node.value, inner=True)
+    else:
+        owner = lower_expression(ctx, node.value)
     key = lower_expression(ctx, node.slice)
-    return split(ctx, owner, lambda item: split_key(ctx, key, lambda k: subscript(ctx, item, k)))
+    row = row_of_numbers(ctx, contents(ctx, owner), key) if inner else None
+    return row or split(ctx, owner, lambda item: split_key(ctx, key, lambda k: subscript(ctx, item, k)))
 
 
 def subscript(ctx: Lowering, owner: Operand, key: Operand) -> Operand:

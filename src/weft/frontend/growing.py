@@ -7,8 +7,8 @@ before:  for i in range(n): out.append(x)       out: Tuple, one item longer each
 after:   a buffer and a count are carried; where the buffer is full, one of twice the size takes its place
 
 Items are numbers, of one type or of several (`weft.frontend.mixed`), tuples or lists of numbers, or arrays of one shape
-(`weft.frontend.rows`). Lists stay where they are: what a name referred to would be a copy of them. Of an array a copy
-is taken out, which nobody may write or see beside the list.
+(`weft.frontend.rows`). Lists stay where they are: what a name referred to would be a copy of them; only numbers are
+read out of them, as in `rows[i][j]`. Of an array a copy is taken out, which nobody may write or see beside the list.
 """
 
 from __future__ import annotations
@@ -177,6 +177,14 @@ def read_item(ctx: Lowering, held: Growing, key: Operand) -> Operand:
         return _part(ctx, held, key)
     view, _ = index_view(ctx.build, _positions(held), key)
     return _typed(ctx, held, view.at(()).index[0])
+
+
+def row_of_numbers(ctx: Lowering, held: Operand, key: Operand) -> Operand | None:
+    """The numbers of the list `held[key]`, as a new one; None where that is no list of numbers in a buffer."""
+    if not isinstance(held, Growing) or held.form != "list" or held.buffer.rank > 1 or not isinstance(key, Scalar):
+        return None
+    row = read_item(ctx, replace(held, form="tuple"), key)
+    return replace(row, is_list=True) if isinstance(row, Tuple) else row
 
 
 def _part(ctx: Lowering, held: Growing, key: Operand) -> Growing:
