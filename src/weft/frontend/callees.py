@@ -7,6 +7,7 @@ out:  a `Callee`, its parameters bound to operands, and an activation ready to b
 from __future__ import annotations
 
 import ast
+import builtins
 import inspect
 import sys
 from functools import lru_cache
@@ -15,7 +16,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from weft.frontend.comprehensions import builtin_of, is_expandable, unpacked_generators
+from weft.frontend.comprehensions import builtins_of, is_expandable, is_generator, sources, taken_at_once
 from weft.frontend.context import Activation, Lowering
 from weft.frontend.draws import is_drawing_function
 from weft.frontend.expressions import lower_expression
@@ -23,6 +24,7 @@ from weft.frontend.hints import function_hint
 from weft.frontend.inputs import Namespace, static_operand
 from weft.frontend.liveness import Names, StatementPath, flow, local_names, names_read, parameters
 from weft.frontend.normalise import normalise
+from weft.frontend.normalise_expressions import place_written_out
 from weft.frontend.source import SourceUnavailable, read_function
 from weft.frontend.split import split_stores
 from weft.frontend.trees import LOCAL
@@ -312,25 +314,26 @@ def _inlined_calls(
 ) -> list[tuple[int, int]]:
     local = local_names(tree)
     imported = _imported_names(tree)
-    places: list[tuple[int, int]] = []
-    for node in ast.walk(tree):
-        if (isinstance(node, ast.Call) and _is_user_function(ctx, node.func, names, env, local, imported)) or (
-            isinstance(node, _WRITTEN_OUT) and is_expandable(node) and _is_builtin(ctx, node, names, local)
-        ):
-            places.append((node.lineno, node.col_offset))
-    places += [(node.lineno, node.col_offset) for node in unpacked_generators(tree) if is_expandable(node)]
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    places = [
+        (node.lineno, node.col_offset)
+        for node in calls
+        if _is_user_function(ctx, node.func, names, env, local, imported)
+    ]
+    written = [node for node in ast.walk(tree) if isinstance(node, _WRITTEN_OUT) and not is_generator(node)]
+    for node in filter(is_expandable, (*written, *taken_at_once(tree))):
+        whole = [node, *sources(node)]
+        if all(_is_builtin(ctx, name, names, local) for part in whole for name in builtins_of(part)):
+            places += [place for part in whole for place in (place_written_out(part), (part.lineno, part.col_offset))]
     return places
 
 
-def _is_builtin(ctx: Lowering, node: ast.expr, names: Namespace, local: frozenset[str]) -> bool:
-    """Whether the function that takes a generator is Python's own."""
-    if not isinstance(node, ast.Call):
-        return True
-    assert isinstance(node.func, ast.Name)
-    if node.func.id in local:
+def _is_builtin(ctx: Lowering, name: str, names: Namespace, local: frozenset[str]) -> bool:
+    """Whether a name means Python's own function."""
+    if name in local:
         return False
-    operand = ctx.inputs.lookup(names, node.func.id)
-    return isinstance(operand, Static) and operand.value is builtin_of(node)
+    operand = ctx.inputs.lookup(names, name)
+    return isinstance(operand, Static) and operand.value is getattr(builtins, name)
 
 
 def _imported_names(tree: ast.FunctionDef | ast.Lambda) -> set[str]:

@@ -395,7 +395,7 @@ def lower_inlined(ctx: Lowering, node: ast.Call) -> Operand:
         if any(isinstance(arg, Never) for arg in (*args, *keywords.values())):
             return Never()
         if len(ctx.activations) >= _MAX_DEPTH or any(
-            a.tree.lineno == callee.tree.lineno and a.filename == callee.filename for a in ctx.activations
+            _place(a.tree) == _place(callee.tree) and a.filename == callee.filename for a in ctx.activations
         ):
             raise ctx.error(node, "E153", "recursive calls are not compiled", "use a loop")
         try:
@@ -408,6 +408,10 @@ def lower_inlined(ctx: Lowering, node: ast.Call) -> Operand:
             if type(problem) is not CompileError or callee.steps[0][0] != "stand-in":
                 raise
             raise ctx.error(node, problem.code, problem.message, problem.hint) from None  # in the user's own text
+
+
+def _place(tree: ast.FunctionDef | ast.Lambda) -> tuple[int, int]:
+    return tree.lineno, tree.col_offset
 
 
 def _inline(ctx: Lowering, callee: Callee, env: dict[str, Operand]) -> Operand:

@@ -1,6 +1,6 @@
 """Comprehensions and generators as loops, for `normalise`.
 
-in:   a list or dict comprehension, a call such as `sum(x * x for x in v)`, or a generator that is unpacked
+in:   a list or dict comprehension, a call such as `sum(x * x for x in v)`, a generator that is unpacked or looped over
 out:  statements that do the same, and the name of the result
 
 before:  [f(i) for i in range(n) if i != k]       after:  __weft_t0 = []
@@ -8,75 +8,152 @@ before:  [f(i) for i in range(n) if i != k]       after:  __weft_t0 = []
                                                               if __weft_t1_i != k:
                                                                   __weft_t0.append(f(__weft_t1_i))
 
-The variables of a comprehension are its own, so they get names nobody else has.
+The variables of a comprehension are its own, so they get names nobody else has. `map` and `filter` are generators in
+another spelling (`mapped`).
 """
 
 from __future__ import annotations
 
 import ast
-import builtins
 import copy
 from collections.abc import Iterator
 from typing import Any, cast
 
+from weft.frontend.mapped import as_generator, is_mapped
+
 TEMPORARY = "__weft_t"
 _Comprehension = ast.ListComp | ast.DictComp | ast.GeneratorExp
-_CONSUMERS = ("sum", "any", "all", "min", "max", "list", "tuple")
+_CONSUMERS = ("sum", "any", "all", "min", "max", "list", "tuple", "sorted")
 
 
 def is_expandable(node: ast.AST) -> bool:
     """Whether a node has the form of something that is written out as a loop; names are not looked at."""
     match node:
-        case ast.ListComp() | ast.DictComp() | ast.GeneratorExp():
+        case ast.ListComp() | ast.DictComp():
             return _is_plain(node)
-        case ast.Call(func=ast.Name(id=name), args=[ast.GeneratorExp() as generator], keywords=[]):
-            return name in _CONSUMERS and _is_plain(generator)
-        case ast.Call(func=ast.Name(id="sum"), args=[ast.GeneratorExp() as generator, ast.Constant()], keywords=[]):
-            return _is_plain(generator)
+        case ast.Call(func=ast.Name(id=name), args=[items], keywords=[]) if name in _CONSUMERS and not is_mapped(node):
+            return is_generator(items)
+        case ast.Call(func=ast.Name(id="sum"), args=[items, ast.Constant()], keywords=[]):
+            return is_generator(items)
         case _:
-            return False
+            return is_generator(node)
 
 
-def unpacked_generators(tree: ast.AST) -> Iterator[ast.GeneratorExp]:
-    """Generators whose items are all taken at once: `a, b = (f(x) for x in v)`, `g(*(f(x) for x in v))`."""
+def is_generator(node: ast.AST) -> bool:
+    """Whether a node gives its items one after the other, as they are asked for."""
+    return _is_plain(node) if isinstance(node, ast.GeneratorExp) else is_mapped(node)
+
+
+def taken_at_once(tree: ast.AST) -> Iterator[ast.expr]:
+    """Generators all of whose items are taken where they stand.
+
+    `a, b = (f(x) for x in v)`, `g(*(f(x) for x in v))`, `for y in map(f, v): ...`
+    """
     for node in ast.walk(tree):
         match node:
-            case ast.Assign(targets=[ast.Tuple() | ast.List()], value=ast.GeneratorExp() as generator):
+            case ast.Assign(targets=[ast.Tuple() | ast.List()], value=generator) if is_generator(generator):
                 yield generator
-            case ast.Starred(value=ast.GeneratorExp() as generator):
+            case ast.Starred(value=generator) if is_generator(generator):
+                yield generator
+            case ast.For(iter=generator) if is_fused(generator):
                 yield generator
             case _:
                 pass
 
 
-def builtin_of(node: ast.AST) -> object | None:
-    """The builtin function that must stand behind the name of a call for it to be written out."""
+def is_fused(node: ast.AST) -> bool:
+    """Whether a loop over a generator can be one over what the generator takes its items from."""
+    return is_generator(node) and not (isinstance(node, ast.GeneratorExp) and len(node.generators) > 1)
+
+
+def sources(node: ast.expr) -> Iterator[ast.expr]:
+    """The generators that something written out takes its items from, once it is a loop."""
+    match node:
+        case ast.Call(func=ast.Name(id="map" | "filter"), args=[_, items]):
+            found = [items]
+        case ast.Call(args=[items, *_]) if is_generator(items) and not is_mapped(node):
+            yield from (items, *sources(items))
+            return
+        case ast.ListComp() | ast.DictComp() | ast.GeneratorExp():
+            found = [generator.iter for generator in node.generators]
+        case _:
+            return
+    for item in filter(is_fused, found):
+        yield item
+        yield from sources(item)
+
+
+def builtins_of(node: ast.expr) -> Iterator[str]:
+    """The names that must mean Python's own functions for a node to be written out."""
     match node:
         case ast.Call(func=ast.Name(id=name)):
-            return getattr(builtins, name, None)
+            yield name
+            if is_mapped(node) and len(node.args) > 2:
+                yield "zip"
         case _:
-            return None
+            pass
 
 
 def _is_plain(node: _Comprehension) -> bool:
-    refused = (ast.Lambda, ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom)
+    refused = (ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom)
     if any(isinstance(inner, refused) for inner in ast.walk(node)):
+        return False
+    first = {id(inner) for inner in ast.walk(node.generators[0].iter)}  # in which no name changes
+    if any(isinstance(inner, ast.Lambda) and id(inner) not in first for inner in ast.walk(node)):
         return False
     return not any(generator.is_async for generator in node.generators)
 
 
-def expand(node: ast.expr, fresh: Iterator[str]) -> tuple[list[ast.stmt], ast.expr]:
-    """The statements for a comprehension or a call with a generator, and what its value is then."""
+def expand(node: ast.expr, fresh: Iterator[str], own: frozenset[str]) -> tuple[list[ast.stmt], ast.expr]:
+    """The statements for a comprehension or a call with a generator, and what its value is then.
+
+    `own`: the names that the function itself binds.
+    """
+    if is_mapped(node):
+        before, generator = as_generator(node, fresh, own)
+        statements, value = expand(generator, fresh, own)
+        return [*before, *statements], value
+    if isinstance(node, ast.Call) and is_mapped(node.args[0]):
+        before, generator = as_generator(node.args[0], fresh, own)
+        changed = copy.copy(node)
+        changed.args = [generator, *node.args[1:]]
+        statements, value = expand(changed, fresh, own)
+        return [*before, *statements], value
+    return _expand(node, fresh)
+
+
+def fuse(loop: ast.For, fresh: Iterator[str], own: frozenset[str]) -> list[ast.stmt]:
+    """A loop over a generator of one clause, as one over what that takes its items from.
+
+    before:  for y in map(f, v): ...            after:  for __weft_t0_x in v:
+                                                            y = f(__weft_t0_x)
+                                                            ...
+    """
+    before, generator = list[ast.stmt](), loop.iter
+    if is_mapped(generator):
+        before, generator = as_generator(generator, fresh, own)
+    assert isinstance(generator, ast.GeneratorExp)
+
+    def body(elt: ast.expr) -> list[ast.stmt]:
+        return [_at(ast.Assign([loop.target], elt), elt), *loop.body]
+
+    fused = _loops(generator, fresh, body)
+    assert isinstance(fused, ast.For)
+    fused.orelse = loop.orelse
+    return [*before, ast.copy_location(fused, loop)]
+
+
+def _expand(node: ast.expr, fresh: Iterator[str]) -> tuple[list[ast.stmt], ast.expr]:
     result = next(fresh)
     match node:
         case ast.ListComp() | ast.GeneratorExp():
             return _listed(node, result, fresh), _load(result, node)
         case ast.DictComp():
             return _keyed(node, result, fresh), _load(result, node)
-        case ast.Call(func=ast.Name(id="list" | "tuple" as name), args=[ast.GeneratorExp() as generator]):
+        case ast.Call(func=ast.Name(id="list" | "tuple" | "sorted" as name), args=[ast.GeneratorExp() as generator]):
             value: ast.expr = _load(result, node)
-            if name == "tuple":
-                value = _at(ast.Call(_load("tuple", node.func), [value], []), node.args[0])
+            if name != "list":
+                value = _at(ast.Call(_load(name, node.func), [value], []), node.args[0])
             return _listed(generator, result, fresh), value
         case ast.Call(func=ast.Name(id="any" | "all" as name), args=[ast.GeneratorExp() as generator]):
             return _decided(generator, result, fresh, name == "any"), _load(result, node)

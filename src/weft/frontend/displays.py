@@ -8,10 +8,11 @@ from typing import Any
 
 from weft.frontend.context import Lowering
 from weft.frontend.expressions import lower_expression
+from weft.frontend.growing import copied
 from weft.frontend.heap import contents
 from weft.frontend.known import constant_of
 from weft.frontend.objects import constant_key, fixed_items
-from weft.numpy_rules.values import Dict, Operand, Static, Tuple
+from weft.numpy_rules.values import Dict, Growing, Operand, Static, Tuple
 
 _CONVERSIONS: dict[int, Callable[[Any], str]] = {ord("s"): str, ord("r"): repr, ord("a"): ascii}
 
@@ -31,7 +32,10 @@ def _sequence(ctx: Lowering, node: ast.Tuple | ast.List) -> Operand:
     items: list[Operand] = []
     for elt in node.elts:
         if isinstance(elt, ast.Starred):
-            inner = fixed_items(ctx, lower_expression(ctx, elt.value))
+            operand = lower_expression(ctx, elt.value)
+            inner, held = fixed_items(ctx, operand), contents(ctx, operand)
+            if isinstance(held, Growing) and isinstance(node, ast.List) and len(node.elts) == 1:
+                return copied(ctx, held)
             if inner is None:
                 raise ctx.error(elt, "E107", "only what has a known length can be unpacked here")
             items += inner

@@ -17,8 +17,9 @@ after:   __weft_t0 = y[i]
 What a statement evaluates before such a call is put into temporaries first, since the call may change it; local names
 and constants are left. A function or method that is itself called (`np.sqrt(f(x))`, `a.sum(f(x))`) is looked up after
 the call instead of before: its receiver is kept, the method itself is taken to be the same.
-List and dict comprehensions, and generators that `sum` and the like take or that are unpacked, are written out as loops
-where their place is among those given. Calls in other comprehensions, lambdas and nested functions are left alone.
+List and dict comprehensions, and generators (also `map` and `filter`) that `sum` and the like take, that are unpacked
+or looped over, are written out as loops where their place is among those given (that of a call with its line negated).
+Calls in other comprehensions, lambdas and nested functions are left alone.
 Statements without such a call are the very objects of the tree that came in.
 """
 
@@ -28,6 +29,7 @@ import ast
 from collections.abc import Iterator
 from typing import cast
 
+from weft.frontend.comprehensions import fuse, is_fused
 from weft.frontend.liveness import bound_before, local_names, own_nodes, statements
 from weft.frontend.normalise_expressions import (
     Scope,
@@ -257,6 +259,9 @@ def _lower_while(scope: Scope, stmt: ast.While, out: list[ast.stmt]) -> None:
 
 
 def _lower_for(scope: Scope, stmt: ast.For, out: list[ast.stmt]) -> None:
+    if scope.is_written_out(stmt.iter) and is_fused(stmt.iter):
+        out += _lower_block(scope, fuse(stmt, scope.fresh, scope.own))
+        return
     target, body = stmt.target, _lower_block(scope, stmt.body)
     if scope.has_call(target):
         name = next(scope.fresh)

@@ -50,7 +50,7 @@ class Scope:
     def is_written_out(self, node: ast.AST) -> bool:
         if not isinstance(node, ast.ListComp | ast.DictComp | ast.GeneratorExp | ast.Call):
             return False
-        return (node.lineno, node.col_offset) in self.inlined and is_expandable(node)
+        return place_written_out(node) in self.inlined and is_expandable(node)
 
     def has_call(self, node: ast.AST) -> bool:
         if self.is_written_out(node):
@@ -58,6 +58,11 @@ class Scope:
         if isinstance(node, _OTHER_SCOPES):
             return False
         return self.is_inlined(node) or any(self.has_call(child) for child in ast.iter_child_nodes(node))
+
+
+def place_written_out(node: ast.expr) -> tuple[int, int]:
+    """The place that stands for a node which is written out: that of a call is not the one of an inlined function."""
+    return (-node.lineno if isinstance(node, ast.Call) else node.lineno), node.col_offset
 
 
 # ---------------------------------------------------------------- building
@@ -120,7 +125,7 @@ def lower_root(scope: Scope, node: ast.expr, out: list[ast.stmt]) -> ast.expr:
         out.append(assign_name(node.target.id, lower_root(scope, node.value, out)))
         return load_name(node.target.id, node)
     if scope.is_written_out(node):
-        statements, value = expand(node, scope.fresh)
+        statements, value = expand(node, scope.fresh, scope.own)
         out += scope.lower_block(statements)
         return value
     if not isinstance(node, (ast.BoolOp, ast.IfExp, ast.Compare)):
