@@ -35,7 +35,7 @@ from weft.numpy_rules.values import Array, Dict, Function, Instance, Method, Ope
 from weft.support.abi import ArgKind, ArgSpec, FunctionRef, Slot, SlotKind
 from weft.support.loops import prange
 from weft.support.records import record
-from weft.support.stand_ins import stand_in
+from weft.support.stand_ins import keyed_stand_in, places_in_order, stand_in
 
 _WRITTEN_OUT = (ast.Call, ast.ListComp, ast.DictComp)
 _MUTABLE = (np.ndarray, list, dict, set)  # what a default may be that is no constant
@@ -60,7 +60,22 @@ def is_python_function(value: object) -> bool:
     """Whether a Python object is a function of the user's, decorated or not, or has one of Weft's for it."""
     if getattr(value, "__weft_program__", False) or stand_in(value) is not None:
         return True
-    return isinstance(value, FunctionType) and rule_for(value) is None and value is not prange and not _is_numpy(value)
+    if value is prange or value is places_in_order:
+        return False
+    return isinstance(value, FunctionType) and rule_for(value) is None and not _is_numpy(value)
+
+
+def is_keyed(node: ast.Call, value: object) -> bool:
+    """Whether a call is one of `min`, `max` or `sorted` with a function that says what is compared."""
+    given = [keyword.value for keyword in node.keywords if keyword.arg == "key"]
+    is_none = any(isinstance(key, ast.Constant) for key in given)
+    return not is_none and _keyed(node, value) is not None
+
+
+def _keyed(node: ast.Call, value: object) -> Any:
+    keywords = frozenset(keyword.arg or "**" for keyword in node.keywords)
+    is_starred = any(isinstance(arg, ast.Starred) for arg in node.args)
+    return None if is_starred else keyed_stand_in(value, len(node.args), keywords)
 
 
 def _is_numpy(function: FunctionType) -> bool:
@@ -87,6 +102,8 @@ def find_callee(ctx: Lowering, node: ast.Call, operand: Operand) -> Callee | Non
             return Callee(tree, home.lines, home.filename, names, home.reference, steps, (), defaults, keyword_defaults)
         case Static(value=value) if stand_in(value) is not None:
             return _stand_in(stand_in(value))
+        case Static(value=value) if is_keyed(node, value):
+            return _stand_in(_keyed(node, value))
         case Static(value=value, slot=slot):
             if getattr(value, "__weft_program__", False):
                 function = value.py_func
@@ -203,7 +220,8 @@ def _stand_in(function: FunctionType) -> Callee:
     known = function.__globals__
     outer = {name: static_operand(known[name]) for name in function.__code__.co_names if name in known}
     steps = (("stand-in", function.__name__),)
-    return Callee(source.tree, list(source.lines), source.filename, Namespace(function, -1, outer), 0, steps)
+    names, keywords = Namespace(function, -1, outer), tuple((function.__kwdefaults__ or {}).items())
+    return Callee(source.tree, list(source.lines), source.filename, names, 0, steps, keyword_defaults=keywords)
 
 
 def refuse_kind(ctx: Lowering, node: ast.expr | ast.stmt, function: FunctionType) -> None:
@@ -318,7 +336,7 @@ def _inlined_calls(
     places = [
         (node.lineno, node.col_offset)
         for node in calls
-        if _is_user_function(ctx, node.func, names, env, local, imported)
+        if _is_user_function(ctx, node.func, names, env, local, imported) or _has_key(ctx, node, names, local)
     ]
     written = [node for node in ast.walk(tree) if isinstance(node, _WRITTEN_OUT) and not is_generator(node)]
     for node in filter(is_expandable, (*written, *taken_at_once(tree))):
@@ -326,6 +344,15 @@ def _inlined_calls(
         if all(_is_builtin(ctx, name, names, local) for part in whole for name in builtins_of(part)):
             places += [place for part in whole for place in (place_written_out(part), (part.lineno, part.col_offset))]
     return places
+
+
+def _has_key(ctx: Lowering, node: ast.Call, names: Namespace, local: frozenset[str]) -> bool:
+    """Whether a call is of Python's `min`, `max` or `sorted`, with a key."""
+    match node:
+        case ast.Call(func=ast.Name(id="min" | "max" | "sorted" as name), keywords=[_, *_]):
+            return is_keyed(node, getattr(builtins, name)) and _is_builtin(ctx, name, names, local)
+        case _:
+            return False
 
 
 def _is_builtin(ctx: Lowering, name: str, names: Namespace, local: frozenset[str]) -> bool:

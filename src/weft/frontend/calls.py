@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from weft.frontend.branches import split
-from weft.frontend.callees import Callee, activate, bind_arguments, find_callee, has_call, is_python_function
+from weft.frontend.callees import Callee, activate, bind_arguments, find_callee, has_call, is_keyed, is_python_function
 from weft.frontend.classes import made_fields, makes_plainly, named_fields
 from weft.frontend.context import Activation, LoopFrame, Lowering
 from weft.frontend.cutting import is_local_name
@@ -29,6 +29,7 @@ from weft.frontend.inputs import static_operand
 from weft.frontend.iteration import length, range_call
 from weft.frontend.keys import kept_key, split_all
 from weft.frontend.known import constant_of
+from weft.frontend.list_methods import order_of
 from weft.frontend.liveness import statement_at
 from weft.frontend.objects import call_method, fixed_items
 from weft.frontend.python_calls import python_call
@@ -62,6 +63,7 @@ from weft.numpy_rules.values import (
 )
 from weft.support.errors import CompileError
 from weft.support.loops import prange
+from weft.support.stand_ins import places_in_order
 
 _MAX_DEPTH = 16
 RESULT = "@return"
@@ -116,7 +118,7 @@ def _call(ctx: Lowering, node: ast.Call, callee: Operand, args: list[Operand], k
             return _call_static(ctx, node, value, args, keywords)
         case Method(owner=owner, name=name):
             if isinstance(owner, Ref | Lent | Tuple | Dict) or _is_text(owner):
-                result = None if keywords else call_method(ctx, owner, name, args)
+                result = call_method(ctx, owner, name, args, keywords)
                 if result is not None:
                     return result
             return split(ctx, owner, lambda item: _call_method(ctx, node, item, name, args, keywords))
@@ -134,6 +136,8 @@ def _call_static(
     if target is slice and 1 <= len(args) <= 3 and not keywords:
         none = Static(None)
         return kept_key(Slice(none, args[0], none) if len(args) == 1 else Slice(*args, *[none] * (3 - len(args))))
+    if target is places_in_order:
+        return order_of(ctx, args)
     special = _iteration_call(ctx, target, args, keywords)
     if special is not None:
         return special
@@ -386,7 +390,7 @@ def lower_inlined(ctx: Lowering, node: ast.Call) -> Operand:
         drawn = drawn_from(ctx.inputs, operand)
         if drawn is not None:
             return lower_draw(ctx, drawn, *_arguments(ctx, node))
-        if isinstance(operand, Static) and not is_python_function(operand.value):
+        if isinstance(operand, Static) and not (is_python_function(operand.value) or is_keyed(node, operand.value)):
             return lower_call(ctx, node)
         callee = find_callee(ctx, node, operand)
         if callee is None:

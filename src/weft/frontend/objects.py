@@ -13,7 +13,6 @@ from typing import Any
 
 from weft.frontend.addressed import addressed, comes_in
 from weft.frontend.alike import are_alike, chosen
-from weft.frontend.attributes import call_rule
 from weft.frontend.branches import split
 from weft.frontend.context import Lowering
 from weft.frontend.growing import (
@@ -26,7 +25,6 @@ from weft.frontend.growing import (
     joined,
     popped,
     popped_first,
-    without,
     write_item,
 )
 from weft.frontend.heap import change, contents, kept
@@ -34,10 +32,10 @@ from weft.frontend.inputs import static_operand
 from weft.frontend.iteration import element, length
 from weft.frontend.keys import whole_key
 from weft.frontend.known import is_constant_int, static_int, string_method
+from weft.frontend.list_methods import place_of, remove_number, sort_numbers, times_in
 from weft.frontend.texts import position_of_letter
 from weft.ir.dtypes import NP_BOOL, PY_INT, ScalarType
 from weft.ir.exprs import Const, Expr, Index, const_index, op
-from weft.numpy_rules.elementwise import apply_ufunc
 from weft.numpy_rules.scalars import as_index
 from weft.numpy_rules.values import (
     Array,
@@ -332,8 +330,12 @@ def _unknown(ctx: Lowering) -> Exception:
 # ---- methods --------------------------------------------------------------------------------------------------------
 
 
-def call_method(ctx: Lowering, owner: Operand, name: str, args: list[Operand]) -> Operand | None:
+def call_method(
+    ctx: Lowering, owner: Operand, name: str, args: list[Operand], keywords: dict[str, Operand]
+) -> Operand | None:
     """A method of a list, tuple, dict or string; None where it is not compiled."""
+    if keywords and not (name == "sort" and keywords.keys() == {"reverse"} and not args):
+        return None
     if isinstance(owner, Static):
         return string_method(ctx, owner, name, args)
     if isinstance(owner, Ref):
@@ -344,7 +346,7 @@ def call_method(ctx: Lowering, owner: Operand, name: str, args: list[Operand]) -
             apply, fewest, most = table[name]
             if not fewest <= len(args) <= most:
                 return ctx.build.leave(f"{name}() takes another number of arguments")
-            return change(ctx, owner, lambda old: apply(ctx, old, args))
+            return change(ctx, owner, lambda old: apply(ctx, old, [*args, *keywords.values()]))
     if isinstance(owner, Tuple | Dict | Lent) and owner.slot >= 0 and name in (*_LIST_CHANGES, *_DICT_CHANGES):
         raise ctx.build.error("E148", "a list or dict of the caller's is not changed in compiled code", "copy it")
     held = contents(ctx, owner)
@@ -359,6 +361,8 @@ def _reading_method(ctx: Lowering, owner: Operand, name: str, args: list[Operand
             return replace(owner, slot=-1)
         case Growing(), "copy", []:
             return copied(ctx, owner)
+        case ((Tuple() | Growing()), "index" | "count", [value]):
+            return (place_of if name == "index" else times_in)(ctx, owner, value)
         case Dict(), "keys" | "values" | "items", []:
             return Iteration(name, (owner,))
         case Dict(items=items), "get", [key, *default]:
@@ -426,23 +430,6 @@ def _pop(ctx: Lowering, old: Operand, args: list[Operand]) -> _Change:
     return Tuple(tuple(items), is_list=True), value
 
 
-def _remove(ctx: Lowering, old: Operand, args: list[Operand]) -> _Change:
-    """The first item that is equal; a NaN may be there as the same object, which Python knows better."""
-    value = args[0]
-    if not isinstance(old, Growing) or old.form != "number" or not isinstance(value, Scalar) or value.type != old.type:
-        raise _unknown(ctx)
-    build = ctx.build
-    build.guard_nonnegative(old.count - 1, "list.remove(x): x not in list")
-    build.guard(op("equal", (value.expr, value.expr), NP_BOOL), "list.remove(x) of a NaN")
-    equal = apply_ufunc(build, "equal", (elements(old), value))
-    found = call_rule(ctx, "numpy.argmax", equal)
-    assert isinstance(equal, Array)
-    position = as_index(build, found)
-    assert position is not None
-    build.guard(build.read(equal.view, (position,), equal.dtype), "list.remove(x): x not in list")
-    return without(ctx, old, position), _NONE
-
-
 def _clear(ctx: Lowering, old: Operand, args: list[Operand]) -> _Change:
     _of_list(ctx, old)
     return Tuple((), is_list=True), _NONE
@@ -494,6 +481,6 @@ def _update(ctx: Lowering, old: Operand, args: list[Operand]) -> _Change:
 _Methods = dict[str, tuple[Callable[[Lowering, Operand, list[Operand]], _Change], int, int]]
 _LIST_CHANGES: _Methods = {
     "append": (_append, 1, 1), "extend": (_extend, 1, 1), "insert": (_insert, 2, 2), "pop": (_pop, 0, 1),
-    "remove": (_remove, 1, 1), "clear": (_clear, 0, 0), "reverse": (_reverse, 0, 0),
+    "remove": (remove_number, 1, 1), "sort": (sort_numbers, 0, 0), "clear": (_clear, 0, 0), "reverse": (_reverse, 0, 0),
 }  # fmt: skip
 _DICT_CHANGES: _Methods = {"pop": (_pop_key, 1, 2), "setdefault": (_set_default, 1, 2), "update": (_update, 1, 1)}

@@ -64,17 +64,33 @@ def lower_sorted(build: Builder, iterable: Operand, /, *, reverse: Given = None)
     if isinstance(iterable, Tuple) and len(iterable.items) <= _FEW and _is_of_one_type(iterable):
         return _exchanged(build, [x for x in iterable.items if isinstance(x, Scalar)], backwards=backwards)
     numbers, type_ = _numbers(build, iterable)
+    _check_ordered(build, numbers)
+    if backwards:  # equal numbers stay in their order, which zeros of two signs show
+        numbers = _flipped(build, numbers)
+    result = call_numpy(build, "numpy.sort", (numbers,), {"kind": Static("stable")})
+    assert isinstance(result, Array)
+    return Growing(copy_array(build, _flipped(build, result)) if backwards else result, numbers.shape[0], type_)
+
+
+def places_in_order(build: Builder, numbers: Array, *, backwards: bool) -> Operand:
+    """Where numbers stand, as Python sorts them: equal ones stay in their order, backwards as well."""
+    _check_ordered(build, numbers)
+    given = _flipped(build, numbers) if backwards else numbers
+    places = call_numpy(build, "numpy.argsort", (given,), {"kind": Static("stable")})
+    assert isinstance(places, Array)
+    if not backwards:
+        return places
+    return apply_ufunc(build, "subtract", (Scalar(numbers.shape[0] - 1), _flipped(build, places)))
+
+
+def _check_ordered(build: Builder, numbers: Array) -> None:
+    """Whether any two numbers can be compared: else the order depends on the way it is found."""
     if numbers.dtype.kind == "c":
         raise _unfit(build)
     if numbers.dtype.kind == "f":
         found = lower_any(build, apply_ufunc(build, "not_equal", (numbers, numbers)))
         assert isinstance(found, Scalar)
         build.guard(negate(found.expr), "a NaN among what is sorted")
-    if backwards:  # equal numbers stay in their order, which zeros of two signs show
-        numbers = _flipped(build, numbers)
-    result = call_numpy(build, "numpy.sort", (numbers,), {"kind": Static("stable")})
-    assert isinstance(result, Array)
-    return Growing(copy_array(build, _flipped(build, result)) if backwards else result, numbers.shape[0], type_)
 
 
 def _is_of_one_type(numbers: Tuple) -> bool:

@@ -1,0 +1,121 @@
+"""`min`, `max` and `sorted` with a key, and the methods of lists that look at all items."""
+
+# The programs are written as users write them, so that each form occurs as it is.
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import weft
+from tests.compiling import PLAINLY
+from tests.end_to_end.data import f8, i8
+from tests.end_to_end.outcome import check
+from tests.end_to_end.table import Row, Table
+
+pytestmark = PLAINLY
+
+TABLE = Table()
+
+
+@TABLE.parametrize()
+def test_keys(row: Row) -> None:
+    row.check()
+
+
+def distance(p):
+    return p[0] * p[0] + p[1] * p[1]
+
+
+@TABLE.add(lambda: (f8(6) - 0.4, 0.5), lambda: (np.array([2.0, -2.0, 2.0, 1.0]), 0.0), lambda: (f8(1), 3.0))
+def extremes(x, middle):
+    near = min(x, key=lambda t: abs(t - middle))
+    place = max(range(len(x)), key=lambda k: x[k])
+    pair = min([(1, x[0]), (2, -x[0])], key=lambda p: p[1])
+    return near, place, pair, max(x, key=abs), min(x[0], 0.25, key=abs), max((3.0, 4.0), (4.0, 3.0), key=distance)
+
+
+@TABLE.add(lambda: (np.array([0.5, np.nan, 0.1, 0.9]),), lambda: (np.array([np.nan, 0.2]),))
+def the_first_that_is_better_than_a_nan(x):
+    return min(x, key=lambda t: -t), max(x, key=lambda t: t), min(range(len(x)), key=lambda i: x[i])
+
+
+@TABLE.add(lambda: (np.array([3.0, 1.0, 2.0, 1.0, -3.0]), 2), lambda: (np.arange(9.0), -4))
+def in_order(x, n):
+    places = sorted(range(len(x)), key=lambda k: x[k])
+    stable = sorted(range(len(x)), key=lambda k: abs(x[k]) // 2, reverse=True)
+    few = sorted([n, 3, n - 2], key=lambda t: -t)
+    few.append(n)
+    return places, stable, few, sorted(x, key=abs)[1], sorted(x, key=lambda t: t > 1.5, reverse=False)
+
+
+@TABLE.add(lambda: (f8(0),), lambda: (f8(1),), need="compiled")
+def of_nothing(x):
+    ordered = sorted(x, key=abs)
+    return ordered, min(x, key=abs)
+
+
+@TABLE.add(lambda: (np.array([0.5, np.nan, 0.1, -0.9]),), lambda: (f8(5),), need="compiled")
+def nans_are_sorted_by_python(x):
+    return sorted(range(len(x)), key=lambda i: x[i]), sorted(x, key=abs, reverse=True)
+
+
+@TABLE.add(lambda: ([2, 2**53 + 1, 5],), lambda: ([1, 2, 3],), need="right")
+def ints_and_floats_are_compared_as_they_are(v):
+    return sorted(v, key=lambda t: float(2**53) if t == 5 else t)
+
+
+@TABLE.add(lambda: (f8(3),), need="right")
+def keys_that_are_tuples(x):
+    return sorted(range(len(x)), key=lambda i: (x[i] > 0.5, -i))
+
+
+@TABLE.add(lambda: (f8(6), i8(5)), lambda: (np.array([0.0, -0.0, 0.0]), i8(1)), lambda: (f8(0), i8(3)))
+def sorted_in_place(x, m):
+    a, b, c = list(x), list(m), [3, 1, 2]
+    other = a
+    none = a.sort()
+    b.sort(reverse=True)
+    c.sort()
+    return a, other is a, none, b, c
+
+
+@TABLE.add(
+    lambda: (np.array([1.0, 2.0, 1.0, -0.0]), 2.0), lambda: (np.array([1.0, 5.0, 0.0]), 9.0), lambda: (f8(0), 1.0),
+    need="compiled",
+)  # fmt: skip
+def looked_for(x, wanted):
+    numbers = x.tolist()
+    words = [1, 2, 3, 2]
+    words.remove(2)
+    times = numbers.count(1.0), numbers.count(wanted), words.count(2)
+    return times, words, words.index(2), numbers.index(wanted)
+
+
+@TABLE.add(lambda: (f8(3),), lambda: (f8(2),), need="compiled")
+def a_nan_in_a_list(x):
+    lost = float("nan")
+    numbers = x.tolist()
+    numbers.append(lost)
+    return numbers.count(lost), numbers.index(lost)
+
+
+def test_functions_of_the_users_are_not_pythons() -> None:
+    def sorted(x, key):
+        return key(x) + 1
+
+    def own(x):
+        return sorted(x, key=lambda t: t * 2)
+
+    check(own, lambda: (f8(3),))
+
+
+def test_a_default_is_left_to_python() -> None:
+    def least(x):
+        return min(x, key=abs, default=3)
+
+    program: Any = weft.program(least)
+    with pytest.warns(weft.FallbackWarning):
+        assert program(f8(0)) == 3
