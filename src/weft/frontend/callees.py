@@ -11,7 +11,7 @@ import builtins
 import inspect
 import sys
 from functools import lru_cache
-from types import FunctionType
+from types import FunctionType, MethodType
 from typing import Any, cast
 
 import numpy as np
@@ -115,6 +115,8 @@ def find_callee(ctx: Lowering, node: ast.Call, operand: Operand) -> Callee | Non
             return _method(ctx, node, owner, owner.cls, name)
         case Method(owner=Tuple(cls=cls, slot=slot) as owner, name=name) if cls is not None and slot >= 0:
             return _method(ctx, node, owner, cls, name)
+        case Instance(cls=cls, slot=slot) if cls is MethodType:
+            return _bound_method(ctx, node, slot)
         case Instance(cls=cls) if has_call(cls):
             return _method(ctx, node, operand, cls, "__call__")
         case _:
@@ -141,6 +143,16 @@ def _method(ctx: Lowering, node: ast.Call, owner: Instance | Tuple, cls: type, n
         )
     slot = ctx.inputs.fixed(Slot(SlotKind.ATTRIBUTE, home, name), getattr(cls, name))
     return _real_function(ctx, node, found, slot, (("slot", owner.slot), ("attr", name)), leading)
+
+
+def _bound_method(ctx: Lowering, node: ast.Call, slot: int) -> Callee:
+    """A method that was kept with its object, as in `self.activation = self._step`."""
+    method = ctx.inputs.objects[slot]
+    owner = ctx.inputs.add(Slot(SlotKind.ATTRIBUTE, slot, "__self__"), method.__self__, "self")
+    function, place = method.__func__, ctx.inputs.fixed(Slot(SlotKind.ATTRIBUTE, slot, "__func__"), method.__func__)
+    if not isinstance(function, FunctionType):
+        raise ctx.error(node, "E154", "this method is not a plain function", "call it outside of the program")
+    return _real_function(ctx, node, function, place, (("slot", place),), (owner,))
 
 
 def _real_function(
@@ -393,6 +405,8 @@ def _is_user_function(
             return name != "" and _is_method_at_end(operand, [*way, attr])
         case ast.Attribute(value=ast.Subscript(), attr=attr):  # one of several objects
             return not _is_known_method(attr)
+        case ast.Subscript():  # one of several functions
+            return True
         case _:
             return False
 
