@@ -161,7 +161,7 @@ def test_warnings_are_shown_once(tmp_path: Path) -> None:
 
 
 def test_a_refusal_is_not_a_difference(tmp_path: Path) -> None:
-    module = load(tmp_path, "def f(a):\n    return list(map(abs, a))\n")
+    module = load(tmp_path, "def f(a):\n    return set(a)\n")
     with pytest.raises(weft.CompileError):
         checked(module.f)(np.zeros(3))
 

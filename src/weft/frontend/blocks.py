@@ -15,7 +15,7 @@ import numpy as np
 
 from weft.frontend.context import Lowering
 from weft.frontend.expressions import lower_expression
-from weft.frontend.inputs import TRUSTED_MODULES, static_operand
+from weft.frontend.inputs import IMPORTED_MODULES, static_operand
 from weft.frontend.liveness import is_errstate
 from weft.frontend.statements import lower_block
 from weft.numpy_rules.values import Operand, Static
@@ -100,7 +100,7 @@ def lower_import(ctx: Lowering, node: ast.Import | ast.ImportFrom) -> None:
 
 
 def _module(ctx: Lowering, node: ast.Import | ast.ImportFrom, name: str) -> Any:
-    if name.partition(".")[0] not in TRUSTED_MODULES:
+    if name.partition(".")[0] not in IMPORTED_MODULES:
         raise ctx.error(node, "E130", f"importing '{name}' is not compiled", "import it at the top of the file")
     try:
         return import_module(name)

@@ -21,7 +21,7 @@ from weft.frontend.context import Activation, Lowering
 from weft.frontend.draws import is_drawing_function
 from weft.frontend.expressions import lower_expression
 from weft.frontend.hints import function_hint
-from weft.frontend.inputs import Namespace, static_operand
+from weft.frontend.inputs import IMPORTED_MODULES, Namespace, static_operand
 from weft.frontend.liveness import Names, StatementPath, flow, local_names, names_read, parameters
 from weft.frontend.normalise import normalise
 from weft.frontend.normalise_expressions import place_written_out
@@ -375,14 +375,31 @@ def _is_builtin(ctx: Lowering, name: str, names: Namespace, local: frozenset[str
     return isinstance(operand, Static) and operand.value is getattr(builtins, name)
 
 
-def _imported_names(tree: ast.FunctionDef | ast.Lambda) -> set[str]:
-    """Names that local imports bind: functions of libraries."""
-    imports = [node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)]
-    return {alias.asname or alias.name.partition(".")[0] for node in imports for alias in node.names}
+def _imported_names(tree: ast.FunctionDef | ast.Lambda) -> dict[str, Operand]:
+    """What local imports bind, which are functions and modules of libraries: Static(None) where that is not known."""
+    found: dict[str, Operand] = {}
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Import | ast.ImportFrom):
+            continue
+        for alias in node.names:
+            path = alias.name if isinstance(node, ast.Import) else (node.module or "")
+            module = sys.modules.get(
+                path if alias.asname or isinstance(node, ast.ImportFrom) else path.partition(".")[0]
+            )
+            known = path.partition(".")[0] in IMPORTED_MODULES and not getattr(node, "level", 0)
+            value = getattr(module, alias.name, None) if isinstance(node, ast.ImportFrom) else module
+            name = alias.asname or alias.name.partition(".")[0]
+            found[name] = Static(value if known and name not in found else None)
+    return found
 
 
 def _is_user_function(
-    ctx: Lowering, node: ast.expr, names: Namespace, env: dict[str, Operand], local: frozenset[str], imported: set[str]
+    ctx: Lowering,
+    node: ast.expr,
+    names: Namespace,
+    env: dict[str, Operand],
+    local: frozenset[str],
+    imported: dict[str, Operand],
 ) -> bool:
     """Whether a callee is, as far as the text shows, a Python function or an object that is called like one."""
     match node:
@@ -391,17 +408,17 @@ def _is_user_function(
         case ast.Name(id=name):
             if name == LOCAL:
                 return False
-            if name in local and name not in env:
-                return name not in imported  # whatever is called: a function that was given a name here
-            operand = env.get(name) if name in local else ctx.inputs.lookup(names, name)
+            if name in local and name not in env and name not in imported:
+                return True  # whatever is called: a function that was given a name here
+            operand = env.get(name, imported.get(name)) if name in local else ctx.inputs.lookup(names, name)
             if isinstance(operand, Function | Instance):
                 return True
             return isinstance(operand, Static) and is_python_function(operand.value)
         case ast.Attribute(value=ast.Name() | ast.Attribute() as value, attr=attr):
             name, way = _way_to(value)
-            operand = env.get(name) if name in local else ctx.inputs.lookup(names, name)
+            operand = env.get(name, imported.get(name)) if name in local else ctx.inputs.lookup(names, name)
             if isinstance(value, ast.Name):
-                return name not in imported and _is_user_method(operand, attr)
+                return _is_user_method(operand, attr)
             return name != "" and _is_method_at_end(operand, [*way, attr])
         case ast.Attribute(value=ast.Subscript(), attr=attr):  # one of several objects
             return not _is_known_method(attr)

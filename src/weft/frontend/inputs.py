@@ -58,6 +58,7 @@ _STATIC_TYPES: tuple[type, ...] = (
 )  # fmt: skip
 _ARRAY_PROTOCOLS = ("__array__", "__array_interface__", "__array_struct__", "__dlpack__", "__array_ufunc__")
 TRUSTED_MODULES = ("numpy", "math", "cmath", "builtins", "operator", "scipy")
+IMPORTED_MODULES = (*TRUSTED_MODULES, "copy", "functools", "heapq", "itertools", "time")
 
 
 def static_operand(value: Any) -> Operand:
