@@ -128,6 +128,20 @@ def too_few_or_many(x):
     return a, b
 
 
+@TABLE.add(lambda: (np.zeros((4, 3)), 4), lambda: (np.zeros((4, 3)), 3), lambda: (np.zeros((4, 3)), 0), need="compiled")
+def lists_are_stored_in_arrays(a, n):
+    a[:, 0] = list(range(n))
+    a[a[:, 0] > 0.5, 1] = [k * 0.5 for k in range(1, n)]
+    a[0] = list(map(float, range(3)))
+    return a
+
+
+@TABLE.add(lambda: (np.zeros(3, dtype=np.int64), 0.0), lambda: (np.zeros(3, dtype=np.int64), np.nan), need="right")
+def lists_that_are_converted_one_by_one(a, x):
+    a[:] = [x + k for k in range(len(a))]
+    return a
+
+
 def test_functions_of_the_users_are_not_pythons() -> None:
     def map(a, b):
         return a + b

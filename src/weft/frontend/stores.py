@@ -6,8 +6,10 @@ import numpy as np
 
 from weft.frontend.branches import split
 from weft.frontend.context import Lowering
+from weft.frontend.growing import elements
 from weft.frontend.heap import resolved
 from weft.frontend.keys import plain_key
+from weft.frontend.mixed import is_mixed
 from weft.ir.dtypes import NP_BOOL, DType
 from weft.ir.exprs import Expr, const, const_index, op
 from weft.ir.nodes import View
@@ -19,7 +21,7 @@ from weft.numpy_rules.gathering import chosen_alike, read_selected, write_select
 from weft.numpy_rules.indexing import drop_axis
 from weft.numpy_rules.powers import operator_ufunc
 from weft.numpy_rules.selections import Basic, Selected, Selection, select
-from weft.numpy_rules.values import Array, Flat, Masked, Never, Operand, Scalar, Tuple
+from weft.numpy_rules.values import Array, Flat, Growing, Masked, Never, Operand, Scalar, Tuple
 from weft.support.errors import CompileError
 
 ZERO, ONE = const_index(0), const_index(1)
@@ -61,6 +63,8 @@ def _store_elements(ctx: Lowering, selected: Masked | Selection, value: Operand)
     match value:
         case Tuple():
             return _store_elements(ctx, selected, from_nested(ctx.build, value, dtype))
+        case Growing() if _are_kept(value, dtype):
+            return _store_elements(ctx, selected, elements(value))
         case Scalar():
             if not _guard_conversion(ctx, value, dtype):
                 return Never()
@@ -81,6 +85,8 @@ def store_value(ctx: Lowering, target: Array, value: Operand, *, scalar: bool) -
     match value:
         case Tuple():
             return store_value(ctx, target, from_nested(build, value, target.dtype), scalar=False)
+        case Growing() if _are_kept(value, target.dtype):
+            return store_value(ctx, target, elements(value), scalar=scalar)
         case Scalar():
             if not _guard_conversion(ctx, value, target.dtype):
                 return Never()
@@ -125,6 +131,11 @@ def augment_selected(ctx: Lowering, name: str, selected: Masked | Selection, val
     except PythonRaises as raised:
         return build.leave(raised.reason)
     return value
+
+
+def _are_kept(held: Growing, dtype: DType) -> bool:
+    """Whether a list holds numbers that elements of a type can hold: others NumPy converts one by one, or refuses."""
+    return held.form == "number" and not is_mixed(held) and np.can_cast(held.buffer.dtype.numpy, dtype.numpy, "safe")
 
 
 def _not_storable(ctx: Lowering) -> CompileError:
