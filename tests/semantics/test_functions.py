@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -75,6 +77,25 @@ def test_powers_that_are_products_and_roots(dtype: str) -> None:
     least, most = np.finfo(dtype).tiny, np.finfo(dtype).max
     for odd in (0.0, -0.0, np.inf, -np.inf, np.nan, least, most, most**0.3, -1.5, 1.0):
         agree(powers, lambda odd=odd: (np.full(3, odd, dtype),), ulps=4)
+
+
+def a_power(x, y):
+    return (x + y) ** -1.5
+
+
+def a_power_of_some(x, y):
+    return np.where(x > 0, (x * y) ** -1.5, x**2.5)
+
+
+@pytest.mark.parametrize("function", [a_power, a_power_of_some])
+@pytest.mark.parametrize("dtype", ["d", "f"])
+def test_warnings_of_powers_in_fused_loops(function: Callable[..., Any], dtype: str) -> None:
+    """One number among many others; below zero and so small that its reciprocal is infinite, only the root warns."""
+    small = float(np.finfo(dtype).smallest_subnormal)
+    for odd in (0.0, -0.0, np.inf, -np.inf, np.nan, small, -small, 1e-30, float(np.finfo(dtype).max), -1.5):
+        x = np.ones(40, dtype)
+        x[33] = odd
+        agree(function, lambda x=x: (x, np.zeros(40, dtype)), lambda x=x: (x, np.ones(40, dtype)), ulps=4)
 
 
 def sums(a, m):

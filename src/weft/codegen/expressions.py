@@ -14,6 +14,7 @@ from weft.codegen.c_types import c_type, literal
 from weft.codegen.checks import check, flags_are_exact
 from weft.codegen.kernel import Kernel, bare
 from weft.codegen.late_checks import LateChecks
+from weft.codegen.math_functions import halves_of_exponent
 from weft.codegen.scalars import Operand
 from weft.ir.dtypes import DType
 from weft.ir.exprs import Const, Expr, Index, Monomial, Op, Value
@@ -21,7 +22,6 @@ from weft.ir.ops import may_warn
 from weft.support.records import record
 
 _LONGEST = 100
-_HALVES = frozenset((-4, -3, -2, -1, 1, 2, 3, 4, 5, 6, 7, 8))  # of exponents for which at most 4 roundings add up
 _NEEDS_LARGE = frozenset(("add", "subtract", "multiply", "square"))  # hardly ever raise a flag
 _ATOM = re.compile(r"[A-Za-z_]\w*|[\d.]+(LL|f)?")
 
@@ -125,13 +125,11 @@ class _Rendering:
         if expr in self.kept_apart:
             condition, yes, no = (operand.text for operand in operands)
             return f"{self.kernel.support.need('pick', dtype)}(-(int{8 * dtype.itemsize}_t){condition}, {yes}, {no})"
-        exponent = expr.args[1].value if expr.name == "power" and isinstance(expr.args[1], Const) else None
-        if isinstance(exponent, float) and dtype.kind == "f" and scalars.arrays and not self.kernel.support.strict:
-            halves = 2 * exponent
-            if halves in _HALVES:
-                return f"{self.kernel.support.need('halves', dtype)}({operands[0].text}, {halves:.0f})"
-        free = dtype.kind == "c" and scalars.arrays and not self.kernel.support.strict
-        if free and expr.name == "exp" and is_imaginary(expr.args[0], self.kernel.meanings):
+        free = scalars.arrays and not self.kernel.support.strict
+        halves = halves_of_exponent(expr)
+        if free and halves is not None:
+            return f"{self.kernel.support.need('halves', dtype)}({operands[0].text}, {halves})"
+        if free and dtype.kind == "c" and expr.name == "exp" and is_imaginary(expr.args[0], self.kernel.meanings):
             return f"{self.kernel.support.need('exp_imaginary', dtype)}({operands[0].text})"
         return scalars.apply(expr.name, operands, dtype)
 

@@ -107,7 +107,7 @@ def plan_nest(kernel: Kernel, nest: Nest) -> Plan:
         return Plan(Way.NONE)
     if not is_closed(kernel.program, nest):
         return Plan(Way.NONE)
-    found = nest_operations(kernel.program, nest)
+    found = nest_operations(kernel.program, nest, strict=kernel.support.strict)
     if not found.sites:
         return Plan(Way.NONE)
     if _is_whole(kernel, nest) and not _is_jammed(nest):

@@ -8,6 +8,10 @@ from __future__ import annotations
 
 from typing import Final
 
+from weft.ir.exprs import Const, Op
+
+_HALVES: Final = frozenset((-4, -3, -2, -1, 1, 2, 3, 4, 5, 6, 7, 8))  # at most 4 roundings add up
+
 # NumPy's names of functions with one meaning in the C library.
 LIBRARY_NAMES: Final = {
     "exp": "exp", "exp2": "exp2", "expm1": "expm1", "log": "log", "log2": "log2", "log10": "log10", "log1p": "log1p",
@@ -60,3 +64,11 @@ def declaration(name: str, suffix: str, c_name: str, *, is_complex: bool) -> str
     else:
         attribute = "__attribute__((const))"
     return f"{attribute} {c_name} {name}{suffix}({arguments});"
+
+
+def halves_of_exponent(operation: Op) -> int | None:
+    """Twice the exponent of a power that takes no logarithm in nests, but at most 4 products and roots."""
+    exponent = operation.args[1].value if operation.name == "power" and isinstance(operation.args[1], Const) else None
+    if not isinstance(exponent, float) or operation.type.dtype.kind != "f" or 2 * exponent not in _HALVES:
+        return None
+    return round(2 * exponent)

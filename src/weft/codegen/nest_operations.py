@@ -6,7 +6,8 @@ out:  `NestOperations`: the sites it warns at, the kinds of flags its operations
 
 An operation is unseen where the compiler may leave it out or move it: its result may be discarded (a side of `select`,
 a value that only a branch uses), or it does not depend on anything inside the nest. Functions of the C library and
-integers raise no flags, or others than NumPy.
+integers raise no flags, or others than NumPy. A power that is made of products and roots raises those of NumPy's, and
+perhaps others.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import field
 
 from weft.codegen.checks import flags_are_exact
+from weft.codegen.math_functions import halves_of_exponent
 from weft.ir.exprs import Expr, Index, Op, Value, substitute, values_in
 from weft.ir.nodes import (
     Branch,
@@ -64,9 +66,9 @@ class NestOperations:
     pinned: tuple[Value, ...]
 
 
-def nest_operations(program: Program, nest: Map | Loop) -> NestOperations:
-    """What a nest computes."""
-    walk = _Walk(program)
+def nest_operations(program: Program, nest: Map | Loop, *, strict: bool) -> NestOperations:
+    """What a nest computes; `strict`: NumPy itself computes functions."""
+    walk = _Walk(program, strict)
     walk.node(nest, -1, 0, in_map=False)
     walk.consume()
     return walk.result()
@@ -92,8 +94,10 @@ class _Walk:
     """Regions are numbered; an expression belongs to the region it is computed in."""
 
     program: Program
+    strict: bool
     regions: int = 0
     sited: list[tuple[Op, int, int]] = field(default_factory=list[tuple[Op, int, int]])  # operation, site, region
+    powers: set[Op] = field(default_factory=set[Op])  # those computed by products and roots
     silent: list[Op] = field(default_factory=list[Op])
     sites: set[int] = field(default_factory=set[int])
     scalar_sites: set[int] = field(default_factory=set[int])
@@ -120,8 +124,10 @@ class _Walk:
                 self.varying.add(value)
                 self.home[value] = region
 
-    def expr(self, expr: Expr, site: int, region: int) -> None:
+    def expr(self, expr: Expr, site: int, region: int, *, in_map: bool = False) -> None:
         for operation in operations_in(expr):
+            if in_map and not self.strict and halves_of_exponent(operation) is not None:
+                self.powers.add(operation)
             lone = is_lone(self.program, site)
             source, result = operation.args[0].type.dtype, operation.type.dtype
             warns = may_warn(operation.name, source, result, lone=lone) and not operation.type.python
@@ -156,7 +162,7 @@ class _Walk:
             case Elementwise():
                 self.regions += 1
                 self.define([*node.params, *(value for value, _ in node.inputs)], self.regions)
-                self.expr(node.expr, node.warn, self.regions)
+                self.expr(node.expr, node.warn, self.regions, in_map=True)
                 self.roots.append((node.expr, self.regions))
             case Scan() | MatMul():
                 self.combination(node)
@@ -181,7 +187,7 @@ class _Walk:
                 self.loads[value] = memlet.container
         for let in node.lets:
             at = let.warn if let.warn >= 0 else site
-            self.expr(let.expr, at, region)
+            self.expr(let.expr, at, region, in_map=in_map)
             self.home[let.value] = region
             self.computed[let.value] = [(let.expr, region)]
             written_out = substitute(let.expr, self.written_out)
@@ -192,7 +198,7 @@ class _Walk:
             if let.warn >= 0 and not in_map:
                 self.scalar_sites.add(let.warn)
         for memlet, expr in node.writes:
-            self.expr(expr, site, region)
+            self.expr(expr, site, region, in_map=in_map)
             if memlet.conflict and self.program.containers[memlet.container].dtype.kind in "fc":
                 self.exact = False  # combining raises flags that nobody reports
             if self.on_stack(memlet.container):
@@ -277,7 +283,8 @@ class _Walk:
     def result(self) -> NestOperations:
         unseen: set[Op] = set()
         for operation, _, region in self.sited:
-            known = _raises_flags(operation) and (operation, region) in self.consumed
+            raises = operation in self.powers or _raises_flags(operation)
+            known = raises and (operation, region) in self.consumed
             if not known or self.varying.isdisjoint(values_in(operation)):
                 unseen.add(operation)
             else:

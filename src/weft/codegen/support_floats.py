@@ -50,8 +50,9 @@ static inline $T weft_halves_$S($T a, int halves)
     const $T power = whole == 1 ? base : whole == 2 ? square : whole == 3 ? square * base : square * square;
     if (halves % 2 == 0)
         return power;
-    const $T root = halves < 0 ? 1.0$F / __builtin_sqrt$F(x) : __builtin_sqrt$F(x);
-    return whole == 0 ? root : power * root;
+    if (whole == 0)
+        return 1.0$F / __builtin_sqrt$F(x);
+    return power * __builtin_sqrt$F(base);
 }
 """,
     # fmod, its zeros of either sign. Where the quotient is exact to the unit, so is the rest by a fused multiplication:
