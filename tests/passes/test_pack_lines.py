@@ -78,6 +78,89 @@ def test_lines_that_stay(text: str) -> None:
     assert PackLines().run(before, Session()) is before
 
 
+def points_of_a_square(read: str = "P[%j.31, 0]", rows: str = "%r.3", to: str = "D", least: str = "2") -> str:
+    """`D[i, j] = A[0] - P[j, 0]`, with changes."""
+    return f"""
+  {SITE}
+  guard greater_equal(1*%n.1, 1): b1 else site 0 "empty"
+  guard greater_equal(1*%c.4, {least}): b1 else site 0 "too flat"
+  guard greater_equal(1*%r.3, 2): b1 else site 0 "too few rows"
+  alloc D site 0
+  map (%i.30: py_int from 0 to {rows} - 1, %j.31: py_int from 0 to %r.3 - 1) in [0:{rows}, 0:%r.3] {{
+    tasklet {{
+      %a.32: f8 = A[0]
+      %p.33: f8 = {read}
+      %t.34: f8 = subtract(%a.32, %p.33) warn 1
+      write {to}[%i.30, %j.31] = %t.34
+    }}
+  }}
+  tasklet {{
+    %d.35: f8 = D[0, 1]
+    write B[0] = %d.35
+  }}
+  return slot 1
+"""
+
+
+def squared(rows: str = "%r.3") -> str:
+    return f"array D: f8[{rows}, 1*%r.3] transient C"
+
+
+def test_a_column_is_copied_for_all_rows(golden: Golden) -> None:
+    before = graph(points_of_a_square(), squared("1*%r.3"))
+    made, session = changed(PackLines(points=True), before)
+    assert_same_outcomes(before, made)
+    assert [record.text for record in session.records] == ["what all points read with a stride is copied first"]
+    assert shown(made) == golden
+
+
+POINTS_STAY = {
+    "along a row": (points_of_a_square("P[0, 0 * %j.31]"), "1*%r.3"),
+    "another line for each row": (points_of_a_square("P[%j.31, 0 * %j.31 + %i.30]", "2"), "2"),
+    "few rows": (points_of_a_square(rows="2"), "2"),
+    "one operation that NumPy needs no memory for": (points_of_a_square(rows="%c.4"), "1*%c.4"),
+    "written by the map": (points_of_a_square(to="P", least="1*%r.3"), "1*%r.3"),
+}
+
+
+@pytest.mark.parametrize(("text", "rows"), POINTS_STAY.values(), ids=POINTS_STAY.keys())
+def test_points_that_stay(text: str, rows: str) -> None:
+    before = graph(text, squared(rows))
+    assert PackLines(points=True).run(before, Session()) is before
+
+
+def distances(P, Q):
+    x, y = P[:, 0:1], P[:, 1:2]
+    return np.sqrt((x.T - x) ** 2 + (y.T - y) ** 2)
+
+
+def between_two(P, Q):
+    return np.hypot(P[:, 0][None, :] - Q[:, 0][:, None], P[:, 1][None, :] - Q[:, 1][:, None])
+
+
+def into_itself(P, Q):
+    P[:, 0] += 1
+    P[:, :] = P[:, 0][None, : P.shape[1]] * 2 + P
+    return P
+
+
+def every_second(P, Q):
+    return P[::-2, 0] * 3 + Q[:, 1][:, None] - 1
+
+
+@pytest.mark.parametrize("function", [distances, between_two, into_itself, every_second])
+@pytest.mark.parametrize("rows", [0, 1, 2, 3, 17, 40])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64])
+def test_points_agree(function: Callable[..., Any], rows: int, dtype: Any) -> None:
+    rng = np.random.default_rng(rows)
+    P, Q = ((rng.uniform(-9, 9, (count, 3))).astype(dtype) for count in (rows, 21))
+    if function is into_itself:
+        P = rng.uniform(-9, 9, (max(rows, 3), 3)).astype(dtype)
+    wanted, made = function(P.copy(), Q.copy()), weft.program(function)(P.copy(), Q.copy())
+    assert made.dtype == wanted.dtype
+    np.testing.assert_allclose(made, wanted, rtol=1e-6 if dtype is np.float32 else 2e-15)
+
+
 def rows_times_a_column(A, B, c):
     y = np.empty(A.shape[0], A.dtype)
     for i in range(A.shape[0]):

@@ -121,6 +121,7 @@ def _maps() -> tuple[Pass, ...]:
         DenseRefs(),
         SplitLoops(),  # of maps that are whole
         InterchangeMaps(),
+        PackLines(points=True),  # of maps whose last parameter is known
         LoopsInward(),  # the innermost parameter of each map is known now
         LoopReductions(),  # of what is now a loop at a point
         FuseReductions(marked=False),  # before their results share memory
