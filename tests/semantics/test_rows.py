@@ -47,6 +47,7 @@ ROWS = {
         "semantics.test_functions": (
             "test_functions_are_within_four_units", "test_strict_functions_have_the_bits_of_numpy",
             "test_functions_of_odd_numbers", "test_powers_that_are_products_and_roots", "test_functions_of_module_math",
+            "test_warnings_of_powers_in_fused_loops",
         ),
     },
     "floats: sums": {
