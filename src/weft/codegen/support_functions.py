@@ -19,6 +19,7 @@ from weft.codegen.strict_functions import numpy_loop
 from weft.codegen.support_complex import COMPLEX_FUNCTIONS, PYTHON_COMPLEX_FUNCTIONS
 from weft.codegen.support_floats import FLOAT_FUNCTIONS, PYTHON_FLOAT_FUNCTIONS
 from weft.codegen.support_integers import BOOL_FUNCTIONS, INTEGER_FUNCTIONS
+from weft.codegen.support_linear import LINEAR_FUNCTIONS
 from weft.codegen.support_machine import MACHINE_FUNCTIONS
 from weft.codegen.support_packing import PACKING_FUNCTIONS
 from weft.codegen.support_products import PRODUCT_FUNCTIONS
@@ -37,7 +38,7 @@ _TEMPLATES: Mapping[str, Mapping[str, str]] = {
     "f": {**FLOAT_FUNCTIONS, **PYTHON_FLOAT_FUNCTIONS, **FLOAT_TILES, **SWEEP_FUNCTIONS},
     "c": {**COMPLEX_FUNCTIONS, **PYTHON_COMPLEX_FUNCTIONS, **COMPLEX_TILES},
 }
-_MACHINE = {**MACHINE_FUNCTIONS, **PACKING_FUNCTIONS, **TEAM_FUNCTIONS, **RANDOM_FUNCTIONS}
+_MACHINE = {**MACHINE_FUNCTIONS, **LINEAR_FUNCTIONS, **PACKING_FUNCTIONS, **TEAM_FUNCTIONS, **RANDOM_FUNCTIONS}
 _CALL = re.compile(r"(@@|@|%|&)(\w+)\(")
 
 

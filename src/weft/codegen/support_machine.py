@@ -138,67 +138,6 @@ static inline int64_t weft_blocks(double points, int64_t rows, int64_t width, in
     return even;
 }
 """,
-    # A function of linear algebra by its inner loop (see direct_calls): `axes` names those of the operands, which are
-    # out[0]..., and behind ">" those of the results, which are made at out[first]... . 0: nothing was done.
-    "core_call": """
-__attribute__((cold, noinline)) static int weft_core_call(weft_ctx *ctx, void *const *library, weft_value *out,
-                                                          int first, const char *axes, int64_t unit)
-{
-    typedef void inner_loop(char **, const int64_t *, const int64_t *, void *);
-    int64_t dimensions[3] = {1, -1, -1}, steps[12] = {0};
-    char *pointers[4];
-    int count = 0, operands = 1, result = 0, at = first;
-    for (const char *c = axes; *c; ++c)
-        operands += *c == ',' || *c == '>';
-    int64_t *step = steps + operands; /* behind those from one matrix of a stack to the next */
-    weft_block *made = 0;
-    if (!library[0])
-        return 0;
-    for (const char *c = axes; count < operands; ++count, ++c) {
-        weft_array *array = &out[result ? at : count].a;
-        int64_t *shape = (int64_t *)array->shape, bytes = unit;
-        int rank = 0;
-        for (; *c && *c != ',' && *c != '>'; ++c, ++rank) {
-            int64_t *extent = &dimensions[1 + *c - 'm'];
-            if (result)
-                shape[rank] = *extent;
-            else if (*extent < 0)
-                *extent = shape[rank];
-            if (*extent != shape[rank] || *extent < 1 || *extent > 1 << 20)
-                return 0;
-            bytes *= *extent;
-        }
-        if (result && rank) {
-            made = ctx->alloc(ctx, bytes);
-            if (!made)
-                return 0;
-            array->block = made;
-            array->data = made->data;
-        }
-        pointers[count] = result && !rank ? (char *)&out[at] : (char *)array->data;
-        for (int axis = 0; axis < rank; ++axis)
-            step[axis] = !result ? array->strides[axis] : axis + 1 == rank ? unit : unit * shape[1];
-        for (int axis = 0; axis < rank; ++axis)
-            if (step[axis] % unit)
-                return 0;
-        if ((uintptr_t)pointers[count] % (unit < 8 ? unit : 8))
-            return 0;
-        step += rank;
-        at += result;
-        result |= *c == '>';
-    }
-    const int32_t before = &fp_flags();
-    &fp_clear();
-    ((inner_loop *)library[0])(pointers, dimensions, steps, library[1]);
-    const int32_t raised = &fp_flags() & (WEFT_FP_DIVIDE | WEFT_FP_OVERFLOW | WEFT_FP_INVALID);
-    &fp_clear();
-    &fp_raise(before);
-    if (raised && made)
-        ctx->release(ctx, made);
-    ctx->counters[5] += !raised;
-    return !raised;
-}
-""",
     # A Fourier transform by its inner loop (see fourier_calls), along an axis of out[0] or (-1) along both of two.
     # `kind`: c of complex numbers, r of real ones, R and I where half of it is enough. 0: nothing was done.
     "fourier_lines": """
