@@ -11,57 +11,13 @@ operands do not fit, where this NumPy has no such loop: Python is called after a
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Final
+from collections.abc import Sequence
 
 from weft.codegen.kernel import Kernel
 from weft.ir.dtypes import DType
-from weft.ir.nodes import Constant, NumpyCall, View
+from weft.ir.nodes import NumpyCall
+from weft.library.linear_algebra import Core, arrays_of, core_of, loop_of
 from weft.support.abi import BLAS_THREADS
-from weft.support.records import record
-
-
-@record
-class Core:
-    """A ufunc, and the axes of a matrix that each operand and result has: m rows, n columns, p of them where both fit.
-
-    Results in `real` hold real numbers, also of complex matrices; operands `alone` are never stacks. `options` are the
-    values of all further arguments. `cost`: what it does to a matrix, in determinants.
-    """
-
-    name: str
-    operands: tuple[str, ...]
-    results: tuple[str, ...]
-    real: tuple[int, ...] = ()
-    alone: tuple[int, ...] = ()
-    options: tuple[tuple[str, object], ...] = ()
-    cost: int = 1
-
-
-def _svd(full: object, vectors: object) -> tuple[tuple[str, object], ...]:
-    return (("full_matrices", full), ("compute_uv", vectors), ("hermitian", False))
-
-
-_LOWER: Final = (("UPLO", "L"),)
-_CORES: Final[Mapping[str, tuple[Core, ...]]] = {
-    "numpy.linalg.inv": (Core("inv", ("mm",), ("mm",), cost=2),),
-    "numpy.linalg.det": (Core("det", ("mm",), ("",)),),
-    "numpy.linalg.slogdet": (Core("slogdet", ("mm",), ("", ""), real=(1,)),),
-    "numpy.linalg.cholesky": (Core("cholesky_lo", ("mm",), ("mm",)),),
-    "numpy.linalg.solve": (
-        Core("solve1", ("mm", "m"), ("m",), alone=(1,)),
-        Core("solve", ("mm", "mn"), ("mn",)),
-    ),
-    "numpy.linalg.eigh": (Core("eigh_lo", ("mm",), ("m", "mm"), real=(0,), options=_LOWER, cost=16),),
-    "numpy.linalg.eigvalsh": (Core("eigvalsh_lo", ("mm",), ("m",), real=(0,), options=_LOWER, cost=16),),
-    "numpy.linalg.svd": (
-        Core("svd_f", ("mn",), ("mm", "p", "nn"), real=(1,), options=_svd(full=True, vectors=True), cost=16),
-        Core("svd_s", ("mn",), ("mp", "p", "pn"), real=(1,), options=_svd(full=False, vectors=True), cost=16),
-        Core("svd", ("mn",), ("p",), real=(0,), options=_svd(full=True, vectors=False), cost=16),
-    ),
-}
-_LETTERS: Final = {DType.FLOAT64: "d", DType.COMPLEX128: "D"}  # single precision is computed in double by NumPy
-_MODULE: Final = "numpy.linalg._umath_linalg"
 
 
 def direct_call(kernel: Kernel, node: NumpyCall, first: int) -> str | None:
@@ -81,52 +37,25 @@ def direct_call(kernel: Kernel, node: NumpyCall, first: int) -> str | None:
     return f"{function}(ctx, {place}, out, {first}, {kinds}, {len(views)}, {len(views) + len(results)}, {core.cost}.0)"
 
 
-def arrays_of(node: NumpyCall) -> list[View]:
-    """The arrays among the arguments of a call."""
-    return [argument for argument in node.given if isinstance(argument, View)]
-
-
-def core_of(node: NumpyCall, constants: Sequence[object]) -> Core | None:
-    """The ufunc behind a call."""
-    views = arrays_of(node)
-    rest = [*node.args[len(views) :], *(bundle for _, bundle in node.keywords)]
-    if tuple(views) != node.args[: len(views)] or not all(isinstance(bundle, Constant) for bundle in rest):
-        return None
-    for core in _CORES.get(node.function, ()):
-        if _fits(core, [view.rank for view in views]) and _has_options(core, node, len(views), constants):
-            return core
-    return None
-
-
-def _fits(core: Core, ranks: Sequence[int]) -> bool:
-    if len(ranks) != len(core.operands):
-        return False
-    stacks = [rank - len(axes) for rank, axes in zip(ranks, core.operands, strict=True)]
-    return min(stacks) >= 0 and not any(stacks[k] for k in core.alone)
-
-
-def _has_options(core: Core, node: NumpyCall, arrays: int, constants: Sequence[object]) -> bool:
-    """Whether the other arguments ask for this ufunc of a function; those that are not given ask for the first."""
-    first = dict(_CORES[node.function][0].options)
-    given = (*zip(first, node.args[arrays:], strict=False), *node.keywords)
-    if arrays + len(first) < len(node.args) or any(name not in first for name, _ in given):
-        return False
-    asked = {name: constants[bundle.index] for name, bundle in given if isinstance(bundle, Constant)}
-    wanted = dict(core.options)
-    if not asked.get("compute_uv", True):
-        asked["full_matrices"] = True  # makes no difference
-    return {**first, **asked} == wanted
+def tried_call(kernel: Kernel, node: NumpyCall) -> str:
+    """The attempt for all parts of the views in out[]; "0" where there is no such loop."""
+    core, views = core_of(node, kernel.program.constants), arrays_of(node)
+    given = [kernel.container(view.container).dtype for view in views]
+    results = [kernel.container(view.container).dtype for view in node.changes]
+    place = None if core is None else core_library(kernel, core, given, results)
+    if core is None or place is None:
+        return "0"
+    kinds = core_kinds(core, [view.rank for view in views], given, results)
+    return (
+        f"{kernel.support.machine('core_try')}(ctx, {place}, out, {kinds}, {len(views) + len(results)}, {core.cost}.0)"
+    )
 
 
 def core_library(kernel: Kernel, core: Core, given: Sequence[DType], results: Sequence[DType]) -> str | None:
     """Where a kernel finds the loop for such types, and the threads of BLAS."""
-    letter = _LETTERS.get(given[0]) if len(set(given)) == 1 else None
-    if letter is None or len(results) != len(core.results):
+    loop = loop_of(core, given, results)
+    if loop is None:
         return None
-    letters = ["d" if k in core.real else letter for k in range(len(results))]
-    if [_LETTERS.get(dtype) for dtype in results] != letters:
-        return None
-    loop = f"{_MODULE}.{core.name}:{letter * len(given)}->{''.join(letters)}"
     place = len(kernel.libraries)
     kernel.libraries += [f"call:{loop}", f"data:{loop}", *BLAS_THREADS]
     return f"ctx->library + {place}"

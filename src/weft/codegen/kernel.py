@@ -62,6 +62,7 @@ class Scope:
     ends_turns: bool = False  # the loop says when its turns begin
     results: tuple[Value | str, ...] = ()  # of the Branch it is an arm of
     blocks: list[str] = field(default_factory=list[str])
+    mark: str = ""  # from which on warnings may be taken back
     place: int = 0  # of the node being written
     dying: dict[int, list[str]] = field(default_factory=dict[int, list[str]])
 

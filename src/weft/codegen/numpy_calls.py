@@ -14,7 +14,7 @@ from __future__ import annotations
 from contextlib import nullcontext
 
 from weft.codegen.c_types import c_type
-from weft.codegen.direct_calls import direct_call
+from weft.codegen.direct_calls import direct_call, tried_call
 from weft.codegen.draw_calls import emit_draw
 from weft.codegen.exits import Store
 from weft.codegen.expressions import index_text
@@ -23,14 +23,18 @@ from weft.codegen.kernel import Kernel
 from weft.codegen.references import extent_value
 from weft.codegen.sorting_calls import sorting_call
 from weft.ir.call_types import result_types
-from weft.ir.exprs import Index
+from weft.ir.exprs import Index, Value
 from weft.ir.nodes import NumpyCall
+from weft.library.linear_algebra import arrays_of
 from weft.support import abi
 
 
 def emit_numpy_call(kernel: Kernel, node: NumpyCall) -> None:
     """The call, and the names of what it gives."""
     kernel.writer.comment(node.span)
+    if node.tried:
+        _emit_tried(kernel, node)
+        return
     if emit_draw(kernel, node, lambda: _emit_given(kernel, node, called=True)[0]):
         return
     first, shapes = _emit_given(kernel, node, called=False)
@@ -46,6 +50,19 @@ def emit_numpy_call(kernel: Kernel, node: NumpyCall) -> None:
             name = kernel.new_value(result.target)
             kernel.line(f"{c_type(result.target.type)} {name};")
             kernel.line(f"__builtin_memcpy(&{name}, &out[{slot}], sizeof {name});")
+
+
+def _emit_tried(kernel: Kernel, node: NumpyCall) -> None:
+    """What it is given and what it changes in out[], the attempt, and what becomes of warnings since the mark."""
+    store = Store(kernel, lent=True)
+    for view in (*arrays_of(node), *node.changes):
+        store.recipe(view)
+    kernel.out_count = max(kernel.out_count, store.used)
+    (done,) = (result.target for result in node.results)
+    assert isinstance(done, Value)
+    name = kernel.new_value(done)
+    kernel.line(f"const {c_type(done.type)} {name} = {tried_call(kernel, node)};")
+    kernel.line(f"ctx->settle(ctx, {kernel.scopes[-1].mark}, {name});")
 
 
 def _emit_given(kernel: Kernel, node: NumpyCall, *, called: bool) -> tuple[int, dict[str, str]]:

@@ -347,7 +347,21 @@ def _emit_tasklet(out: _Emitter, node: Tasklet) -> None:
             out.line(f"{place} = {out.expr(expr, bare=True)}")
 
 
+def _emit_tried(out: _Emitter, node: NumpyCall) -> None:
+    function, _ = node.function.replace("numpy.", "np.", 1), out.helper("flatten")
+    views = [view for view in node.given if isinstance(view, View)]
+    stacks = [f"({''.join(f'{out.view(view)}, ' for view in group)})" for group in (views, node.changes)]
+    options = [out.bundle(bundle) for bundle in node.args if not isinstance(bundle, View)]
+    options += [f"{name}={out.bundle(bundle)}" for name, bundle in node.keywords]
+    (done,) = (result.target for result in node.results)
+    assert isinstance(done, Value)
+    out.line(f"{out.value(done)} = {out.helper('each_part')}({', '.join((function, *stacks, *options))})")
+
+
 def _emit_call(out: _Emitter, node: NumpyCall) -> None:
+    if node.tried:
+        _emit_tried(out, node)
+        return
     given = [out.bundle(bundle) for bundle in node.args]
     given += [f"{name}={out.bundle(bundle)}" for name, bundle in node.keywords]
     text = f"{node.function.replace('numpy.', 'np.', 1)}({', '.join(given)})"

@@ -71,6 +71,18 @@ def flatten(result):
     """The arrays and numbers in tuples and lists, in order."""
     return [leaf for item in result for leaf in flatten(item)] if isinstance(result, (tuple, list)) else [result]
 ''',
+    "each_part": '''
+def each_part(function, given, changed, *options, **named):
+    """Make the parts of what is changed of those of what is given; whether that went well."""
+    try:
+        for t in range(len(changed[0])):
+            result = function(*(stack[t] for stack in given), *options, **named)
+            for stack, made in zip(changed, flatten(result)):
+                stack[t] = made
+    except (np.linalg.LinAlgError, ArithmeticError, ValueError):
+        return False
+    return True
+''',
     "GuardFailed": '''
 class GuardFailed(Exception):
     """The program leaves: Python would go on from `frames`, the live names of each activation."""

@@ -67,6 +67,8 @@ def emit_region(kernel: Kernel, region: Region, scope: Scope) -> None:
     scope.dying = plan_releases(kernel, region, scope)
     sweeps = sweeps_of(region, Memory(kernel.program.containers))
     kernel.takeovers |= plan_takeovers(kernel, region, scope)
+    if any(isinstance(node, NumpyCall) and node.tried for node in region.nodes):
+        scope.mark = kernel.bind("ctx->mark(ctx)", "int32_t", "mark")
     for place, node in enumerate(region.nodes):
         scope.place = place
         if kernel.team and isinstance(scope.loop, Loop) and scope.loop.team and place in scope.loop.team.meets:

@@ -14,6 +14,6 @@ def guarded_sites(program: Program) -> dict[int, list[str]]:
             found.setdefault(node.site, []).append(node.reason)
         elif isinstance(node, Alloc) and program.containers[node.container].storage is not Storage.STACK:
             found.setdefault(node.site, []).append("out of memory")
-        elif isinstance(node, NumpyCall):
+        elif isinstance(node, NumpyCall) and not node.tried:
             found.setdefault(node.site, []).append(f"{node.function} raises, or gives something unusual")
     return found

@@ -185,4 +185,13 @@ __attribute__((cold, noinline)) static int weft_core_call(weft_ctx *ctx, void *c
     return 0;
 }
 """,
+    # All parts of operands and results that are there. 0: it did not go well.
+    "core_try": """
+static int weft_core_try(weft_ctx *ctx, void *const *library, const weft_value *out, const weft_operand *kinds,
+                         int operands, double cost)
+{
+    weft_core core = &core_of(library, kinds, operands);
+    return library[0] && &core_given(&core, kinds, operands, out) && !&core_run(ctx, &core, cost);
+}
+""",
 }

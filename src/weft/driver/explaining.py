@@ -48,12 +48,12 @@ from weft.support.spans import Span
 
 _WORTH_SAYING = 0.05
 # The passes whose refusals cost time; what others left alone is no loss, or said by these as well.
-_TELLING = frozenset(("loop-to-map", "inline-producers", "loops-inward"))
+_TELLING = frozenset(("loop-to-map", "inline-producers", "loops-inward", "block-calls"))
 # The passes of whose work a line tells, and those that make something of a loop that stayed one before.
 _TOGETHER = re.compile(r"^(?:.* is computed where it is read, in|two maps over the same points are one, with that of) ")
 _MOVING = frozenset((
     "strip-loops", "jam-lines", "loops-inward", "private-bins", "private-arrays", "split-loops", "recurrences-outward",
-    "sums-forward", "distribute-loops", "team-loops",
+    "sums-forward", "distribute-loops", "team-loops", "block-calls",
 ))  # fmt: skip
 _SAYING = _MOVING | {
     "fuse-rows",
@@ -223,7 +223,10 @@ def _words(node: Node, program: Program, amount: Traffic | None) -> str:
         case MatMul():
             return "a matrix product, by NumPy's BLAS"
         case NumpyCall(function=function):
-            return f"{'draws by' if node.changes else 'calls'} {function}"
+            manner = (
+                "calls for some turns at once, on threads," if node.tried else "draws by" if node.changes else "calls"
+            )
+            return f"{manner} {function}"
         case Loop() if collects(node):
             return "a loop that collects, in blocks and on threads"
         case Loop() | While():

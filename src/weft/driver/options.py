@@ -26,8 +26,9 @@ PASSES = (
     "collapse-maps", "rows-in-order", "sums-outward", "pack-lines", "split-maps", "add-products", "sums-of-rows",
     "contractions", "choose-stores", "read-pieces", "fuse-maps", "block-products", "sweep-matrices", "join-collections",
     "dense-refs", "split-loops", "stride-1", "loops-inward", "mirror-pairs", "in-place", "private-arrays",
-    "private-bins", "hoist-allocations", "stack-arrays", "carried-in-place", "report-wishes", "fuse-rows",
-    "flatten-maps", "strip-loops", "jam-lines", "fuse-reductions", "schedule-maps", "jam-rows", "team-loops",
+    "private-bins", "hoist-allocations", "stack-arrays", "carried-in-place", "block-calls", "report-wishes",
+    "fuse-rows", "flatten-maps", "strip-loops", "jam-lines", "fuse-reductions", "schedule-maps", "jam-rows",
+    "team-loops",
 )  # fmt: skip
 
 

@@ -6,6 +6,7 @@ from collections.abc import Collection
 
 from weft.passes.add_products import AddProducts
 from weft.passes.base import Pass
+from weft.passes.block_calls import BlockCalls
 from weft.passes.block_products import BlockProducts
 from weft.passes.bounded_counts import BoundedCounts
 from weft.passes.carried_in_place import CarriedInPlace
@@ -129,10 +130,12 @@ def _maps() -> tuple[Pass, ...]:
         InPlace(),  # before memory is shared, which makes two of one life
         PrivateArrays(),  # before allocations leave loops, whose turns depend on each other then
         PrivateBins(),  # of the loops that are left
+        BlockCalls(),  # before temporaries of turns leave the loops
         HoistAllocs(),
         StackArrays(),
         Simplify(),
         CarriedInPlace(),  # where nothing else is left in a loop
+        BlockCalls(),  # of turns that allocate less now
         ReportWishes(),
         FuseRows(),  # of what shares memory by now, before rows are cut otherwise
         FlattenMaps(),

@@ -13,9 +13,9 @@ from weft.interp.outcome import Left
 from weft.interp.scalars import keep
 from weft.ir.call_types import result_types
 from weft.ir.exprs import Value, index
-from weft.ir.nodes import NumpyCall, Program
+from weft.ir.nodes import NumpyCall, Program, View
 from weft.ir.traverse import call_views
-from weft.support.numpy_calls import NUMPY_ERRORS, checker, resolve
+from weft.support.numpy_calls import NUMPY_ERRORS, checker, flatten, resolve
 
 
 def compile_call(node: NumpyCall, program: Program) -> Callable[[Machine], Left | None]:
@@ -40,6 +40,37 @@ def compile_call(node: NumpyCall, program: Program) -> Callable[[Machine], Left 
         for view, source in changed:
             machine.memory.touch(view.container, source(machine.env, machine.memory), write=True)
         return None
+
+    return run
+
+
+def compile_tried(node: NumpyCall, program: Program) -> Callable[[Machine], None]:
+    """Call the function for each part; what raises was not done."""
+    target = resolve(node.function)
+    options = [compile_bundle(bundle, program) for bundle in node.args if not isinstance(bundle, View)]
+    keywords = [(name, compile_bundle(bundle, program)) for name, bundle in node.keywords]
+    given = [view for view in node.given if isinstance(view, View)]
+    sources = [(view, compile_view(view, program.containers[view.container])) for view in (*given, *node.changes)]
+    (done,) = (result.target for result in node.results)
+    assert isinstance(done, Value)
+
+    def run(machine: Machine) -> None:
+        bound = [source(machine.env, machine.memory) for _, source in sources]
+        for (view, _), one in zip(sources[: len(given)], bound, strict=False):
+            machine.memory.touch(view.container, one, write=False)
+        fixed, named = [build(machine) for build in options], {name: build(machine) for name, build in keywords}
+        went_well = True
+        for t in range(bound[0].array.shape[0]):
+            try:
+                results = flatten(target(*(one.array[t] for one in bound[: len(given)]), *fixed, **named))
+            except NUMPY_ERRORS:
+                went_well = False
+                break
+            for one, result in zip(bound[len(given) :], results, strict=True):
+                one.array[t] = result
+        for (view, _), one in zip(sources[len(given) :], bound[len(given) :], strict=True):
+            machine.memory.touch(view.container, one, write=True)
+        machine.env[done.id] = keep(done, np.bool_(went_well))
 
     return run
 

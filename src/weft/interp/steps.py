@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from weft.interp.arrays import compile_memlet, compile_shape, compile_view
-from weft.interp.calls import compile_call
+from weft.interp.calls import compile_call, compile_tried
 from weft.interp.machine import Build, Machine, compile_bundle, compile_item, compile_site
 from weft.interp.memory import Bound, MapRecord, Point
 from weft.interp.noise import NOISE, Noise
@@ -136,7 +136,7 @@ def compile_node(node: Node, program: Program) -> Step:
         case Alloc() | Elementwise() | Reduce() | Scan() | MatMul() | Tasklet():
             return _compile_dataflow(node, program)
         case NumpyCall():
-            return compile_call(node, program)
+            return compile_tried(node, program) if node.tried else compile_call(node, program)
         case Map():
             return _compile_map(node, program)
         case Loop() | While():

@@ -1,40 +1,22 @@
 """The graph: containers, views, and the nodes of a region. `docs/ir.md` states the meaning of every node.
 
-Three rules: containers are separate from computation; every movement of data is explicit; control flow exists only
-where the data does not already give the order. Everything is immutable. Containers are named by strings, looked up in
-`Program.containers`. Nodes carry a stable `id` that is not compared: facts, explanations, profiles are keyed by it.
+Containers are separate from computation; every movement of data is explicit; control flow exists only where the data
+does not already give the order. Everything is immutable. Containers are named by strings, looked up in `containers` of
+the program. Nodes carry a stable `id` that is not compared: facts, explanations, profiles are keyed by it.
 """
 
 from __future__ import annotations
 
 from dataclasses import field
-from enum import Enum
 from typing import Any, TypeAlias
 
 from weft.ir.dtypes import DType, ScalarType
 from weft.ir.exprs import Expr, Index, Value, const_index
 from weft.ir.schedules import Schedule, Team
+from weft.ir.storage import Layout, Storage
 from weft.support.abi import ArgSpec, FunctionRef, Slot, WarnSite, WriteBack
 from weft.support.records import record
 from weft.support.spans import Span
-
-
-class Storage(Enum):
-    """Where the memory of a container comes from."""
-
-    ARGUMENT = "argument"  # an array of the call; strides as they come (or dense, by `layout`)
-    TRANSIENT = "transient"  # made by an Alloc, dense
-    STACK = "stack"  # made by an Alloc, dense, constant extents, in C an array of the block; no view of it leaves
-    REF = "ref"  # bound at run time to a view of one of `may_alias`, by a Carry or a Branch result
-    ALIAS = "alias"  # the elements of the dense container `base` in C order, under another shape (reshape)
-
-
-class Layout(Enum):
-    """The order of elements in memory."""
-
-    C = "C"  # dense, last axis fastest
-    F = "F"  # dense, first axis fastest
-    STRIDED = "S"  # strides known at run time only
 
 
 @record
@@ -297,9 +279,10 @@ class NumpyCall:
     """Call a NumPy function that gives fresh results, and keeps none of its arguments.
 
     `sizes` are the extents of the results that are known by the call only; the others must be as the containers say.
-    Whatever else comes of the call (an exception, other types, other extents), the program leaves through the site.
-    What it `changes` it reads and writes: the state of a generator of random numbers, an array that it shuffles. Such a
-    call is made as often as the program says, and where it leaves through the site nothing has changed.
+    Whatever else comes of it (an exception, other types, other extents), the program leaves through the site. What it
+    `changes` it reads and writes: the state of a generator, an array that it shuffles. Such a call is made as often as
+    the program says, and where it leaves nothing has changed. One that is `tried` has no site: for all t it makes the
+    t-th parts of what it changes of those it is given, and says whether all went well; else its region did not warn.
     """
 
     function: str  # dotted, from "numpy" on
@@ -308,7 +291,8 @@ class NumpyCall:
     results: tuple[CallResult, ...]
     sizes: tuple[Value, ...] = ()
     changes: tuple[View, ...] = ()
-    site: int
+    site: int = -1
+    tried: bool = False
     id: int = field(default=0, compare=False)
     span: Span | None = field(default=None, compare=False, repr=False)
 

@@ -252,7 +252,9 @@ def _call(source: Source) -> NumpyCall:
     results = source.sequence(_result)
     sizes = source.sequence(Source.define) if source.accept("sizes") else ()
     changes = source.sequence(parse_view) if source.accept("changes") else ()
-    source.expect("site")
+    tried = source.accept("tried")
+    if not tried:
+        source.expect("site")
     return NumpyCall(
         function=function,
         args=tuple(bundle for name, bundle in given if not name),
@@ -260,7 +262,8 @@ def _call(source: Source) -> NumpyCall:
         results=results,
         sizes=sizes,
         changes=changes,
-        site=source.integer(),
+        site=-1 if tried else source.integer(),
+        tried=tried,
         id=source.next_id(),
     )
 

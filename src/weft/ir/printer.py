@@ -375,7 +375,7 @@ class _Printer(_ExprPrinter):
         text = f"call {print_name(node.function)}({', '.join(given)}) -> ({', '.join(map(self._result, node.results))})"
         sizes = f" sizes ({', '.join(map(self.define, node.sizes))})" if node.sizes else ""
         changes = f" changes ({', '.join(map(self.view, node.changes))})" if node.changes else ""
-        return f"{text}{sizes}{changes} site {node.site}"
+        return f"{text}{sizes}{changes} {'tried' if node.tried else f'site {node.site}'}"
 
     def _result(self, result: CallResult) -> str:
         order = f" axes ({', '.join(map(str, result.order))})" if result.order else ""

@@ -136,7 +136,7 @@ def allocated_by(node: Node) -> tuple[str, ...]:
 
 def site_left_through(node: Node) -> int | None:
     """The site a node itself may leave the program through."""
-    return node.site if isinstance(node, Guard | Alloc | NumpyCall) else None
+    return node.site if isinstance(node, Guard | Alloc | NumpyCall) and node.site >= 0 else None
 
 
 def bound_items(node: Node) -> tuple[Expr | View, ...]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from weft.ir.dtypes import DType
+from weft.ir.dtypes import NP_BOOL, DType
 from weft.ir.exprs import Expr, Index, Value, const_index, index
 from weft.ir.nodes import (
     NOTHING,
@@ -17,6 +17,7 @@ from weft.ir.nodes import (
     Branch,
     Break,
     CallResult,
+    Constant,
     Continue,
     Elements,
     Elementwise,
@@ -198,7 +199,10 @@ def _check_alloc(node: Alloc, scope: Scope, place: _Place) -> None:
 
 def _check_call(node: NumpyCall, scope: Scope, place: _Place) -> None:
     scope.require(not place.in_map, "Python is called inside a map")
-    scope.require(node.site in scope.sites, f"site {node.site} does not stand above")
+    if node.tried:
+        _check_tried(node, scope)
+    else:
+        scope.require(node.site in scope.sites, f"site {node.site} does not stand above")
     for bundle in node.given:
         scope.bundle(bundle, leaves=False)
     for view in node.changes:
@@ -215,6 +219,20 @@ def _check_call(node: NumpyCall, scope: Scope, place: _Place) -> None:
             scope.define(result.target)
         else:
             _check_result(result, result.target, scope)
+
+
+def _check_tried(node: NumpyCall, scope: Scope) -> None:
+    """It is given views with one more axis, as long in all of them, and says whether it was done."""
+    views = [item for item in (*node.given, *node.changes) if isinstance(item, View)]
+    options = [item for item in node.given if not isinstance(item, View)]
+    scope.require(all(isinstance(item, Constant) for item in options), "a call that is tried needs constant options")
+    scope.require(bool(node.changes) and all(view.rank for view in views), "a call that is tried needs stacks")
+    scope.require(not node.sizes and node.site == -1, "a call that is tried has neither sizes nor a site")
+    done = [result.target for result in node.results]
+    right = len(done) == 1 and isinstance(done[0], Value) and done[0].type == NP_BOOL
+    scope.require(right, "a call that is tried gives one boolean")
+    for view in views:
+        scope.require(not _differ(view.shape[:1], views[0].shape[:1]), "stacks of a call differ in length")
 
 
 def _check_result(result: CallResult, name: str, scope: Scope) -> None:

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from weft.support.numpy_calls import ResultType
 
-ABI_VERSION = 2
+ABI_VERSION = 3
 
 # How many threads BLAS uses: the functions that tell and set it, as `KernelInfo.libraries` names them.
 BLAS_THREADS = ("openblas_get_num_threads", "openblas_set_num_threads")

@@ -81,7 +81,7 @@ static int pass_on_warnings(call_state *state)
 {
     if (!state->warnings_count) return 0;
     int failed = raise_warnings(state->variant, state);
-    state->warnings_count = 0;
+    state->warnings_count = state->warnings_marked = 0;
     return failed;
 }
 

@@ -41,6 +41,7 @@ typedef struct call_state {
     int64_t last_poll, fuel_given;
     weft_block *blocks;         /* blocks of this call, newest first */
     int blocks_used, extents_used, warnings_count, warnings_room;
+    int warnings_marked;        /* those from here on may be taken back */
     extents_chunk *chunks;
     recorded_warning *warnings; /* inline_warnings or malloc */
     weft_block inline_blocks[INLINE_BLOCKS];
@@ -147,7 +148,7 @@ static int64_t *context_extents(weft_ctx *ctx, int32_t count)
 /* ---------------------------------------------------------------- warnings: one entry per site, in order */
 static void record_warning(call_state *state, int32_t flags, int32_t site)
 {
-    for (int i = 0; i < state->warnings_count; i++)
+    for (int i = state->warnings_marked; i < state->warnings_count; i++)
         if (state->warnings[i].site == site) {
             state->warnings[i].flags |= flags;
             return;
@@ -170,6 +171,27 @@ static void context_warn(weft_ctx *ctx, int32_t flags, int32_t site)
     lock_state((call_state *)ctx);
     record_warning((call_state *)ctx, flags, site);
     unlock_state((call_state *)ctx);
+}
+
+/* Entries behind a mark are apart from those before it until it is settled. */
+static int32_t context_mark(weft_ctx *ctx)
+{
+    call_state *state = (call_state *)ctx;
+    int before = state->warnings_marked;
+    state->warnings_marked = state->warnings_count;
+    return before;
+}
+
+static void context_settle(weft_ctx *ctx, int32_t mark, int32_t keep)
+{
+    call_state *state = (call_state *)ctx;
+    int begin = state->warnings_marked, end = state->warnings_count;
+    state->warnings_marked = mark;
+    state->warnings_count = begin;
+    for (int i = begin; keep && i < end; i++) { /* its own place is the last that this may write to */
+        recorded_warning one = state->warnings[i];
+        record_warning(state, one.flags, one.site);
+    }
 }
 
 /* ---------------------------------------------------------------- interrupts */
@@ -300,7 +322,7 @@ static void open_state(call_state *state, int width, void *const *library, int a
         .poll = context_poll, .alloc = context_alloc, .release = context_release, .extents = context_extents,
         .parallel = context_parallel, .choose = context_choose, .turn = context_turn,
         .together = context_together, .apart = context_apart, .team = context_team, .idle = context_idle, .seats = pool.team.seats,
-        .warn = context_warn, .call_python = context_call_python, .library = library,
+        .warn = context_warn, .mark = context_mark, .settle = context_settle, .call_python = context_call_python, .library = library,
         .blas = context_blas, .width = width, .processors = blas.processors, .brief = WEFT_BRIEF,
     };
     atomic_init(&state->lock, 0);
@@ -317,7 +339,7 @@ static void open_state(call_state *state, int width, void *const *library, int a
     state->fuel_given = 0;
     state->blocks = NULL;
     state->chunks = NULL;
-    state->blocks_used = state->extents_used = state->warnings_count = 0;
+    state->blocks_used = state->extents_used = state->warnings_count = state->warnings_marked = 0;
     state->warnings = state->inline_warnings;
     state->warnings_room = INLINE_WARNINGS;
 }

@@ -1,4 +1,4 @@
-/* The kernel ABI, version 2: what a compiled kernel may call and how values cross. Mirrors support/abi.py.
+/* The kernel ABI, version 3: what a compiled kernel may call and how values cross. Mirrors support/abi.py.
  *
  *   int32_t kernel(weft_ctx *ctx, const weft_value *args, weft_value *out);
  *
@@ -10,7 +10,7 @@
 #define WEFT_ABI_H
 #include <stdint.h>
 
-#define WEFT_ABI_VERSION 2
+#define WEFT_ABI_VERSION 3
 #define WEFT_INTERRUPTED (-1)
 #define WEFT_NO_MEMORY (-2)
 #define WEFT_BRIEF 8.0 /* regions with less work, in what pays most often, are announced to `choose`; */
@@ -65,6 +65,8 @@ struct weft_ctx {
     void (*idle)(weft_ctx *);                                /* what a thread of a team does that has waited for long */
     weft_seat *seats;                                        /* of the threads of a team; all 0 when it begins */
     void (*warn)(weft_ctx *, int32_t flags, int32_t site);   /* flags: WEFT_FP_*; remembered, raised after the call */
+    int32_t (*mark)(weft_ctx *);                             /* warnings from here on may be taken back, by `settle` */
+    void (*settle)(weft_ctx *, int32_t mark, int32_t keep);  /* of the innermost mark */
     int32_t (*call_python)(weft_ctx *, int32_t call, weft_value *out); /* WEFT_CALL_*; see KernelInfo.numpy_calls */
     void *const *library;                                    /* KernelInfo.libraries, resolved */
     void (*blas)(weft_ctx *, void *const *threads, int32_t change); /* 1: BLAS shall run on the threads that call it, -1:
