@@ -40,9 +40,10 @@ from weft.codegen.fp_flags import clear_flags, outline_again, raised_flags
 from weft.codegen.kernel import Flags, Kernel, Scope, Waiting, words
 from weft.codegen.outlining import emit_environment
 from weft.codegen.replays import Saved
+from weft.codegen.sliding import emit_sliding, long_enough, slides_here
 from weft.codegen.spans import Span
-from weft.ir.nodes import Map, Memlet, Schedule, Tasklet
-from weft.ir.traverse import memlets_of
+from weft.ir.nodes import Map, Memlet, Schedule
+from weft.ir.traverse import memlets_of, writes_last
 from weft.support.records import record
 
 # Points of a strip whose old contents are kept, and the bytes they may take.
@@ -128,7 +129,7 @@ def _emit_loop(
     with kernel.elsewhere() as body:
         body.depth = depth
         kernel.map_depth += 1
-        if each and _may_write_last(node):
+        if each and writes_last(node.body):
             _emit_rows(kernel, node, before, each)
         else:
             for line in each or ("",):
@@ -139,18 +140,28 @@ def _emit_loop(
                         before()
                     kernel.emit_region(kernel, node.body, Scope())
         kernel.map_depth -= 1
+    noted = _noted(kernel, node, body.text)
+    if not each and not noted and slides_here(kernel, node):
+        with kernel.block(f"if ({long_enough(kernel, node, span)})"):
+            emit_sliding(kernel, node, span, before)
+        kernel.line("else")
     start, stop = node.ranges[-1]
     if kernel.rewritten is None and node.schedule not in (Schedule.RARE, Schedule.JAMMED):
-        flags = kernel.flags
-        noted = [flags.suspect, *flags.sites.values()] if flags is not None else []
-        used = words(body.text)
-        joined = [name for name in dict.fromkeys(noted) if name in used]
-        kernel.line(f"#pragma omp simd reduction(|:{', '.join(joined)})" if joined else "#pragma omp simd")
+        kernel.line(f"#pragma omp simd reduction(|:{', '.join(noted)})" if noted else "#pragma omp simd")
     elif node.schedule is Schedule.JAMMED and (stop - start).constant is not None:
         kernel.line(f"#pragma GCC unroll {(stop - start).constant}")
     kernel.line(f"{span.head} {{")
     kernel.writer.lines += body.lines
     kernel.line("}")
+
+
+def _noted(kernel: Kernel, node: Map, text: str) -> list[str]:
+    """The variables in which the points of a loop note warnings."""
+    flags = kernel.flags
+    if flags is None or kernel.rewritten is not None or node.schedule in (Schedule.RARE, Schedule.JAMMED):
+        return []
+    used = words(text)
+    return [name for name in dict.fromkeys((flags.suspect, *flags.sites.values())) if name in used]
 
 
 # ---- short rows -----------------------------------------------------------------------------------------------------
@@ -216,16 +227,6 @@ def _are_large(kernel: Kernel, node: Map) -> str:
     points = [f"(double)({index_text(kernel, stop - start)})" for start, stop in node.ranges]
     long = f"{points[-1]} >= {_LONG_BYTES // max(kernel.container(name).dtype.itemsize for name in containers)}.0"
     return f"{long} && {' * '.join(points)} >= {_LARGE_BYTES // size}.0"
-
-
-def _may_write_last(node: Map) -> bool:
-    """Whether what a point reads is read before it writes anything, so that all its writes may wait."""
-    written = False
-    for tasklet in node.body.nodes:
-        if not isinstance(tasklet, Tasklet) or (written and tasklet.reads):
-            return False
-        written = written or bool(tasklet.writes)
-    return True
 
 
 def _emit_rows(kernel: Kernel, node: Map, before: Callable[[], None] | None, each: Sequence[str]) -> None:
@@ -294,7 +295,9 @@ def _emit_strips(kernel: Kernel, node: Map, spans: Sequence[Span], flags: Flags,
 
         def save() -> None:
             for old, memlet in zip(olds, elements, strict=True):
-                kernel.line(f"{old}[{strip.place()}] = {element(kernel, memlet)};")
+                kept = f"{old}[{strip.place()}]"
+                plain = f"{kept} = {element(kernel, memlet)};"
+                kernel.line(plain if kernel.vectors is None else kernel.vectors.copied(kernel, memlet, kept))
 
         kernel.flags = replace(flags, suspect=suspect)
         if rows is not None and several:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Generator
 from contextlib import contextmanager
 from dataclasses import field
 from enum import Enum, auto
+from typing import Protocol
 
 from weft.analysis.imaginary import imaginary_containers
 from weft.analysis.memory import made_in_loops
@@ -19,7 +20,7 @@ from weft.codegen.support_functions import SupportFunctions
 from weft.codegen.writer import Writer
 from weft.ir.dtypes import PY_INT, ScalarType
 from weft.ir.exprs import Expr, Index, Op, Value, index
-from weft.ir.nodes import Container, Loop, Program, Region, Storage, While
+from weft.ir.nodes import Container, Loop, Memlet, Program, Region, Storage, While
 from weft.support.abi import Exit, NumpyCall
 from weft.support.errors import InternalError
 from weft.support.records import record
@@ -100,6 +101,22 @@ class Waiting:
     target: str
 
 
+class Vectors(Protocol):
+    """How the points of a row read and write whole vectors (`sliding.py`)."""
+
+    def read(self, kernel: Kernel, memlet: Memlet) -> str:
+        """A vector of elements; one number where all points read the same."""
+        ...
+
+    def write(self, kernel: Kernel, memlet: Memlet, text: str) -> None:
+        """Store a vector."""
+        ...
+
+    def copied(self, kernel: Kernel, memlet: Memlet, place: str) -> str:
+        """The statement that copies a vector of elements to a place in an array of our own."""
+        ...
+
+
 @record(frozen=False)
 class Kernel:
     """One kernel under construction."""
@@ -126,6 +143,7 @@ class Kernel:
     flags: Flags | None = None
     rewritten: frozenset[str] | None = None  # in a second run of a nest: the containers it writes again
     unit_axes: frozenset[tuple[str, int]] = frozenset()  # container, axis: known to have the stride of an element
+    vectors: Vectors | None = None  # in a row that is computed in whole vectors: how they are read and written
     waiting: list[Waiting] | None = None  # where several rows run side by side: what the one at hand will write
     default_site: int = -1  # of operations that name none: that of the innermost map
     bodies: int = 0
@@ -160,7 +178,7 @@ class Kernel:
 
     def scalars(self) -> Scalars:
         """The writer of scalar operations at this place."""
-        return Scalars(self.support, arrays=self.map_depth > 0)
+        return Scalars(self.support, arrays=self.map_depth > 0, vectors=self.vectors is not None)
 
     def container(self, name: str) -> Container:
         """The container of this name; of an alias, the alias itself."""
@@ -202,6 +220,10 @@ class Kernel:
             self.value_names[value.id] = self.names.claim(f"{value.name}_{value.id}")
         return self.declare(self.value_names[value.id], c_type(value.type))
 
+    def type_of(self, type_: str) -> str:
+        """The C type of what is of this type at one point: in a row of vectors, what the C compiler finds."""
+        return "__auto_type" if self.vectors is not None else type_
+
     def is_defined(self, value: Value) -> bool:
         """Whether the value has a C variable already."""
         return value.id in self.value_names
@@ -227,6 +249,7 @@ class Kernel:
 
     def bind(self, text: str, type_: str, wanted: str = "t") -> str:
         """A C constant of our own with the value of an expression."""
+        type_ = self.type_of(type_)
         name = self.declare(self.names.claim(wanted), type_)
         head = f"{type_}const {name}" if type_.endswith("*") else f"const {type_} {name}"
         self.line(f"{head} = {bare(text)};")

@@ -108,6 +108,9 @@ _ARRAYS: Final = {
     ("c", "multiply"): "@multiply_arrays", ("c", "square"): "@square_arrays", ("f", "exp"): "@exp_arrays",
 }  # fmt: skip
 
+# Of vectors: what takes numbers does not take them.
+_VECTORS: Final = {("f", "square"): "{0} * {0}"}
+
 _BOOL_RESULTS: Final = frozenset((*_COMPARISONS, *_LOGIC, "isnan", "isinf", "isfinite", "signbit"))
 
 
@@ -122,10 +125,14 @@ class Operand:
 
 @record
 class Scalars:
-    """Writes operations; what they call is noted in `support`. `arrays`: the elements of arrays, not lone scalars."""
+    """Writes operations; what they call is noted in `support`.
+
+    `arrays`: on elements of arrays, not on lone scalars; `vectors`: on whole vectors of them.
+    """
 
     support: SupportFunctions
     arrays: bool = False
+    vectors: bool = False
 
     def apply(self, name: str, operands: tuple[Operand, ...], result: DType) -> str:
         """`name(operands)` as a C expression of type `result`, in parentheses where it needs them."""
@@ -156,7 +163,7 @@ class Scalars:
         if subject.python:
             rule = _PYTHON.get((kind, name), rule)
         elif self.arrays:
-            rule = _ARRAYS.get((kind, name), rule)
+            rule = (_VECTORS if self.vectors else _ARRAYS).get((kind, name), rule)
         if rule is None:
             raise InternalError(f"there is no C for {name} on {subject.dtype.value}")
         return rule

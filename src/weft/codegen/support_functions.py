@@ -27,6 +27,7 @@ from weft.codegen.support_random import RANDOM_FUNCTIONS
 from weft.codegen.support_sweeps import SWEEP_FUNCTIONS
 from weft.codegen.support_teams import TEAM_FUNCTIONS
 from weft.codegen.support_tiles import COMPLEX_TILES, FLOAT_TILES
+from weft.codegen.support_vectors import ROW_FUNCTIONS, VECTOR_FUNCTIONS
 from weft.ir.dtypes import DType
 from weft.support.errors import InternalError
 from weft.support.records import record
@@ -35,10 +36,17 @@ _TEMPLATES: Mapping[str, Mapping[str, str]] = {
     "b": {**INTEGER_FUNCTIONS, **BOOL_FUNCTIONS},
     "i": INTEGER_FUNCTIONS,
     "u": INTEGER_FUNCTIONS,
-    "f": {**FLOAT_FUNCTIONS, **PYTHON_FLOAT_FUNCTIONS, **FLOAT_TILES, **SWEEP_FUNCTIONS},
+    "f": {**FLOAT_FUNCTIONS, **PYTHON_FLOAT_FUNCTIONS, **FLOAT_TILES, **SWEEP_FUNCTIONS, **VECTOR_FUNCTIONS},
     "c": {**COMPLEX_FUNCTIONS, **PYTHON_COMPLEX_FUNCTIONS, **COMPLEX_TILES},
 }
-_MACHINE = {**MACHINE_FUNCTIONS, **LINEAR_FUNCTIONS, **PACKING_FUNCTIONS, **TEAM_FUNCTIONS, **RANDOM_FUNCTIONS}
+_MACHINE = {
+    **MACHINE_FUNCTIONS,
+    **LINEAR_FUNCTIONS,
+    **PACKING_FUNCTIONS,
+    **TEAM_FUNCTIONS,
+    **RANDOM_FUNCTIONS,
+    **ROW_FUNCTIONS,
+}
 _CALL = re.compile(r"(@@|@|%|&)(\w+)\(")
 
 

@@ -25,8 +25,8 @@ def emit_tasklet(kernel: Kernel, node: Tasklet) -> None:
     kernel.writer.comment(node.span)
     kernel.meanings.update(tasklet_meanings(node, kernel.imaginary))
     for value, memlet in node.reads:
-        text = element(kernel, memlet)
-        kernel.line(f"const {c_type(value.type)} {kernel.new_value(value)} = {text};")
+        text = element(kernel, memlet) if kernel.vectors is None else kernel.vectors.read(kernel, memlet)
+        kernel.line(f"const {kernel.type_of(c_type(value.type))} {kernel.new_value(value)} = {text};")
     flags = kernel.flags
     late = LateChecks(flags.suspect if flags is not None and flags.mode is Watch.FILTER else "")
     noted: dict[int, str] = {}
@@ -48,7 +48,7 @@ def _emit_let(kernel: Kernel, let: Let, late: LateChecks, noted: dict[int, str])
     text = bare(text)
     if let.value in kernel.extents:
         text = f"{kernel.support.need('keep', DType.INT64)}({text})"
-    kernel.line(f"const {c_type(let.value.type)} {kernel.new_value(let.value)} = {text};")
+    kernel.line(f"const {kernel.type_of(c_type(let.value.type))} {kernel.new_value(let.value)} = {text};")
 
 
 def _emit_noted(kernel: Kernel, exprs: Sequence[Expr], site: int, late: LateChecks, noted: dict[int, str]) -> list[str]:
@@ -74,6 +74,9 @@ def _may_warn(expr: Expr, *, lone: bool) -> bool:
 
 def _emit_write(kernel: Kernel, memlet: Memlet, text: str) -> None:
     if kernel.rewritten is not None and memlet.container not in kernel.rewritten:
+        return
+    if kernel.vectors is not None:
+        kernel.vectors.write(kernel, memlet, bare(text))
         return
     target = element(kernel, memlet)
     if memlet.conflict:

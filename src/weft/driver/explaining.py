@@ -58,6 +58,7 @@ _MOVING = frozenset((
 _SAYING = _MOVING | {
     "fuse-rows",
     "jam-rows",
+    "slide-rows",
     "mirror-pairs",
     "fuse-reductions",
     "common-results",

@@ -28,7 +28,7 @@ PASSES = (
     "dense-refs", "split-loops", "stride-1", "loops-inward", "mirror-pairs", "in-place", "private-arrays",
     "private-bins", "hoist-allocations", "stack-arrays", "carried-in-place", "block-calls", "report-wishes",
     "fuse-rows", "flatten-maps", "strip-loops", "jam-lines", "fuse-reductions", "schedule-maps", "jam-rows",
-    "team-loops",
+    "team-loops", "slide-rows",
 )  # fmt: skip
 
 

@@ -46,6 +46,7 @@ from weft.passes.report_wishes import ReportWishes
 from weft.passes.rows_in_order import RowsInOrder
 from weft.passes.schedule_maps import ScheduleMaps
 from weft.passes.simplify import Simplify
+from weft.passes.slide_rows import SlideRows
 from weft.passes.split_loops import SplitLoops
 from weft.passes.split_maps import SplitMaps
 from weft.passes.split_ranges import SplitRanges
@@ -145,6 +146,7 @@ def _maps() -> tuple[Pass, ...]:
         ScheduleMaps(),
         JamRows(),  # of those that threads share
         TeamLoops(),  # of what threads share by then
+        SlideRows(),  # of rows that do not go side by side
     )
 
 

@@ -331,7 +331,9 @@ class Map:
 
     `ranges` are (start, stop) per parameter, with start <= stop guaranteed by guards. In the loop of a team, `owner` is
     the row a point belongs to: the first parameter and something more, or the same row for all points. Where the arrays
-    are larger than the caches, `abreast` rows, values of the parameter before the last, run side by side.
+    are larger than the caches, `abreast` rows, values of the parameter before the last, run side by side. One that
+    `slides` computes whole vectors of points, reads all of a vector before it writes any of it, and finds neighbours in
+    registers.
     """
 
     params: tuple[Value, ...]
@@ -340,6 +342,7 @@ class Map:
     schedule: Schedule = Schedule.SEQUENTIAL
     owner: Index | None = None
     abreast: int = 1
+    slides: bool = False
     warn: int = -1
     id: int = field(default=0, compare=False)
     span: Span | None = field(default=None, compare=False, repr=False)

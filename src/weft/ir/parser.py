@@ -288,13 +288,14 @@ def _map(source: Source) -> Map:
     schedule = _schedule(source, "{")
     owner = parse_index(source) if source.accept("owner") else None
     abreast = source.integer() if source.accept("abreast") else 1
+    slides = source.accept("slides")
     warn = _warn(source)
     made = Map(params=params, ranges=ranges, body=_block(source), schedule=schedule, owner=owner, id=number)
-    return replace(made, abreast=abreast, warn=warn)
+    return replace(made, abreast=abreast, slides=slides, warn=warn)
 
 
 def _schedule(source: Source, end: str) -> Schedule:
-    if any(map(source.peek, ("warn", "owner", "abreast"))) or source.token.text == end:
+    if any(map(source.peek, ("warn", "owner", "abreast", "slides"))) or source.token.text == end:
         return Schedule.SEQUENTIAL
     return source.member(Schedule, f"a schedule, `warn` or {'`{`' if end == '{' else 'end of line'}")
 

@@ -417,6 +417,7 @@ class _Printer(_ExprPrinter):
                 head = f"map ({params}) in [{ranges}]{_schedule(node.schedule)}"
                 head += f" owner {self.index(node.owner)}" if node.owner is not None else ""
                 head += f" abreast {node.abreast}" if node.abreast > 1 else ""
+                head += " slides" if node.slides else ""
                 return [f"{pad}{head}{_warn(node.warn)} {{", *self.region(node.body, inner), f"{pad}}}"]
             case Loop():
                 step = "" if node.step.constant == 1 else f":{self.index(node.step)}"

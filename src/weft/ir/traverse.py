@@ -342,3 +342,13 @@ def memlets_of(nodes: Iterable[Node]) -> list[Memlet]:
     tasklets = [node for node in nodes if isinstance(node, Tasklet)]
     reads = [memlet for tasklet in tasklets for _, memlet in tasklet.reads]
     return reads + [memlet for tasklet in tasklets for memlet, _ in tasklet.writes]
+
+
+def writes_last(body: Region) -> bool:
+    """Whether a point reads all it reads before it writes anything, so that its writes may wait."""
+    written = False
+    for node in body.nodes:
+        if not isinstance(node, Tasklet) or (written and node.reads):
+            return False
+        written = written or bool(node.writes)
+    return True

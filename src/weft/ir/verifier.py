@@ -45,6 +45,7 @@ from weft.ir.nodes import (
 from weft.ir.ops import SCANS
 from weft.ir.scope import Scope, may_be
 from weft.ir.signature import signature_fault
+from weft.ir.traverse import writes_last
 from weft.support.errors import InternalError
 from weft.support.records import record
 
@@ -371,6 +372,7 @@ def _check_map(node: Map, scope: Scope, place: _Place) -> None:
             scope.require(place.team, "a map has an owner outside of a team")
         scope.require(node.abreast == 1 or len(node.params) > 1, "a map without rows has some abreast")
         scope.require(node.abreast > 0, "a map has no row abreast")
+        scope.require(not node.slides or writes_last(node.body), "a map that slides reads after it has written")
         parallel = place.parallel or node.schedule is Schedule.PARALLEL
         _check_region(node.body, scope, _Place("map", in_map=True, parallel=parallel))
 

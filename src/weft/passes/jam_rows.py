@@ -24,9 +24,10 @@ from dataclasses import replace
 from typing import ClassVar, Final
 
 from weft.analysis.cost import computes_functions
+from weft.analysis.lines import goes_along, is_moved
 from weft.analysis.side_by_side import FEW, have_much_in_common, rows_together
 from weft.ir.exprs import Index, Value, index
-from weft.ir.nodes import Layout, Map, Memlet, Node, Program, Schedule, Tasklet
+from weft.ir.nodes import Map, Memlet, Node, Program, Schedule, Tasklet
 from weft.ir.traverse import memlets_of
 from weft.passes.base import Bench, Session, rewrite_nodes
 from weft.passes.tasklets import is_plain
@@ -100,11 +101,8 @@ def _used(memlet: Memlet) -> frozenset[Value]:
 
 def _is_along(memlet: Memlet, line: Value, bench: Bench) -> bool:
     """Whether the last parameter goes from one element to its neighbour, or does not move it."""
-    moved = [axis for axis, coordinate in enumerate(memlet.index) if line in coordinate.values]
-    if memlet.conflict or len(moved) > 1:
-        return False
-    near = 0 if bench.containers[memlet.container].layout is Layout.F else len(memlet.index) - 1
-    return not moved or (moved[0] == near and ((line,), 1) in memlet.index[near].terms)
+    along = not is_moved(memlet, line) or goes_along(memlet, line, bench.containers[memlet.container])
+    return along and not memlet.conflict
 
 
 def _lines(memlets: Iterable[Memlet], line: Value) -> set[tuple[object, ...]]:

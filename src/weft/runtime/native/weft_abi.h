@@ -106,9 +106,14 @@ struct weft_ctx {
 #define WEFT_PIECE(number) 1
 #endif
 
-/* A function with much arithmetic for each access: the widest vectors there are, which for others do not pay. A
- * processor of the fourth Zen generation (the third to compilers that do not know it) does them in two halves. */
-#if defined(__GNUC__) && !defined(__clang__) && defined(__AVX512F__) && !defined(__znver3__) && !defined(__znver4__)
+/* Vectors of 64 bytes are done at once. Processors of the fourth Zen generation do them in two halves. Compilers that do
+ * not know a Zen generation take it for the third; the fourth has no AVX-VNNI, those after it have. */
+#if defined(__AVX512F__) && (defined(__AVXVNNI__) || !(defined(__znver3__) || defined(__znver4__)))
+#define WEFT_LONG_VECTORS
+#endif
+
+/* A function with much arithmetic for each access: the widest vectors there are, which for others do not pay. */
+#if defined(__GNUC__) && !defined(__clang__) && defined(WEFT_LONG_VECTORS)
 #define WEFT_WIDE __attribute__((target("prefer-vector-width=512")))
 #else
 #define WEFT_WIDE
