@@ -124,6 +124,75 @@ def by_a_loop(x):
     return out[:at], at
 
 
+def to_the_front_of_itself(x):
+    at = 0
+    for i in range(len(x)):
+        if x[i] > 0:
+            x[at] = x[i]
+            at += 1
+    return at
+
+
+def two_to_the_front(x):
+    y, m = x * 2 + 1, x > 0
+    at = 0
+    for i in range(len(x)):
+        if m[i]:
+            y[at] = y[i]
+            x[at] = x[i]
+            at += 1
+    return y, at
+
+
+def to_the_front_and_elsewhere(x):
+    y, m = np.zeros(len(x)), x > 0
+    at = 0
+    for i in range(len(x)):
+        if m[i]:
+            x[at] = x[i]
+            y[at] = x[i]
+            at += 1
+    return y, at
+
+
+def to_the_front_from_further_on(x):
+    y, at = np.r_[x, x[:3]], 0
+    for i in range(len(x)):
+        if x[i] > 0:
+            y[at] = y[i + 3]
+            at += 1
+    return y, at
+
+
+def behind_the_first(x):
+    at = 1
+    for i in range(len(x) - 1):
+        if x[i] > 0:
+            x[at] = x[i]
+            at += 1
+    return at
+
+
+def squares_to_the_front(x):
+    at = 0
+    for i in range(len(x)):
+        if x[i] > 0:
+            x[at] = x[i] * x[i]
+            at += 1
+    return at
+
+
+def by_a_mask_that_moves_too(x):
+    m = x > 0
+    at = 0
+    for i in range(len(x)):
+        if m[i]:
+            m[at] = m[i]
+            x[at] = x[i]
+            at += 1
+    return m, at
+
+
 def computed_first(x):
     return np.sqrt(np.abs(x))[x > 0]
 
@@ -156,6 +225,8 @@ WAYS = [
     chosen, named, both_sides, several, by_nonzero, by_where, by_flatnonzero, by_compress, by_extract, by_argwhere,
     by_delete, by_delete_of_a_mask, by_take, by_positions_that_change, by_positions_of_a_mask_that_changes,
     of_longer_ones_by_positions, of_shorter_ones_by_positions, by_a_loop,
+    to_the_front_of_itself, two_to_the_front, to_the_front_and_elsewhere, to_the_front_from_further_on,
+    behind_the_first, squares_to_the_front, by_a_mask_that_moves_too,
     computed_first, computed_after, of_products, of_every_other, of_itself, mean_of,
 ]  # fmt: skip
 

@@ -6,7 +6,8 @@ out:  its parts, if turns need nothing of each other but their number: a `Compac
     for k in range(n): x = A[k]; if m[k]: T[at] = x; at += 1
 
 Turns may then run in any order, once it is known in how many before them the condition held; and what a turn writes
-where it fails may be written over by the next one in which it holds.
+where it fails may be written over by the next one in which it holds. Where elements only move to the front of their own
+array, `A[at] = A[k]`, turns run in order, or as many of them at once as are read before any is written.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from dataclasses import replace
 
 from weft.analysis.memory import Memory
 from weft.ir.dtypes import PY_INT, DType
-from weft.ir.exprs import Expr, Index, Op, Value, index, values_in
+from weft.ir.exprs import Const, Expr, Index, Op, Value, index, values_in
 from weft.ir.nodes import Branch, Continue, Loop, Memlet, Node, Tasklet, View, Yield
 from weft.ir.traverse import values_defined_in
 from weft.support.records import record
@@ -26,12 +27,16 @@ Apart = frozenset[frozenset[str]]
 
 @record
 class Compaction:
-    """In every turn `before` reads; where the condition holds, `body` writes at `number`, which grows by one."""
+    """In every turn `before` reads; where the condition holds, `body` writes at `number`, which grows by one.
+
+    Elements of the arrays `within` move in their own array.
+    """
 
     number: Value
     before: tuple[Tasklet, ...]
     condition: Expr
     body: tuple[Tasklet, ...]
+    within: frozenset[str] = frozenset()
 
     def test(self) -> tuple[Tasklet, ...]:
         """What of `before` the condition needs."""
@@ -124,12 +129,30 @@ def compaction(loop: Loop, memory: Memory, apart: Apart = frozenset()) -> Compac
     writes = [memlet for tasklet in found.body for memlet, _ in tasklet.writes]
     inside = values_defined_in(loop) - {found.number}
     own = [_follows(memlet.index, found.number, inside) and not memlet.conflict for memlet in writes]
+    if not writes or not all(own):
+        return None
     reads = [memlet for tasklet in found.before for _, memlet in tasklet.reads]
-    others = [memlet.container for memlet in (*writes, *reads)]
+    within: set[str] = set()
     for place, memlet in enumerate(writes):
-        if any(memory.may_overlap(memlet.container, other, apart) for other in others[place + 1 :]):
+        if any(memory.may_overlap(memlet.container, other.container, apart) for other in writes[place + 1 :]):
             return None
-    return found if writes and all(own) else None
+        met = [read for read in reads if memory.may_overlap(memlet.container, read.container, apart)]
+        if met:
+            within.add(memlet.container)
+            if met != [Memlet(memlet.container, (index(loop.var),))] or memlet.index != (index(found.number),):
+                return None
+    if not within:
+        return found
+    sources = [tasklet.reads[0][1].container for tasklet in found.moves() or ()]
+    alone = all(sources.count(name) == 1 for name in within)  # of a block, one array is moved after the other
+    return replace(found, within=frozenset(within)) if alone and starts_at_zero(loop) else None
+
+
+def starts_at_zero(loop: Loop) -> bool:
+    """Whether the turns of a loop that collects, and its number, start at zero: none is written before it is read."""
+    init = loop.carries[0].init
+    start = init.constant if isinstance(init, Index) else init.value if isinstance(init, Const) else None
+    return loop.start.constant == 0 and start == 0
 
 
 def _parts(loop: Loop) -> Compaction | None:

@@ -185,7 +185,7 @@ class _Writer:
         kernel.line(f"const int64_t {kernel.value(ahead)} = {self.here} - {low};")
         at = Substitution({parts.number: index(self.own[0]) + index(ahead)})
         for tasklet in moves:
-            if tasklet.writes[0][0].container in kernel.takeovers:
+            if tasklet.writes[0][0].container in parts.within.union(kernel.takeovers):
                 self.move_within(block, tasklet)
             else:
                 body = Region((at.node(tasklet),))
@@ -202,6 +202,8 @@ class _Writer:
 
     def is_within(self) -> str:
         """Whether something is moved in its own memory, which only goes from front to back; a C condition."""
+        if self.parts.within:
+            return "1"
         pairs = [
             f"{kernel.pointer(memlet.container)} == {kernel.pointer(old)}"
             for kernel in (self.kernel,)

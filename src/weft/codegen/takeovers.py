@@ -13,11 +13,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from weft.analysis.compactions import starts_at_zero
 from weft.analysis.lifetimes import Lifetimes, end, lifetimes
 from weft.codegen.access import is_strided
 from weft.codegen.compactions import compaction_here
 from weft.codegen.kernel import Kernel, Scope
-from weft.ir.exprs import Const, Index, Value, index
+from weft.ir.exprs import Value, index
 from weft.ir.nodes import Alloc, Branch, Loop, Node, NumpyCall, Region, Return, Storage, Tasklet, While
 from weft.ir.traverse import all_nodes, allocated_by, bundle_views, leaving_bundles
 
@@ -43,11 +44,9 @@ def plan_takeovers(kernel: Kernel, region: Region, scope: Scope) -> dict[str, st
 
 def _moved(kernel: Kernel, node: Node) -> list[tuple[str, str]]:
     """What a loop only moves to the front: pairs of dense arrays of one axis, each of them moved once."""
-    if not isinstance(node, Loop) or not _is_from_zero(node):
-        return []
-    parts = compaction_here(kernel, node)
+    parts = compaction_here(kernel, node) if isinstance(node, Loop) else None
     moves = parts.moves() if parts is not None else None
-    if parts is None or moves is None:
+    if not isinstance(node, Loop) or parts is None or moves is None or parts.within or not starts_at_zero(node):
         return []
     reads = [memlet.container for tasklet in parts.before for _, memlet in tasklet.reads]
     return [
@@ -55,12 +54,6 @@ def _moved(kernel: Kernel, node: Node) -> list[tuple[str, str]]:
         for source, target in (_ends(tasklet, node, parts.number) for tasklet in moves)
         if source and reads.count(source) == 1 and _may_be_one(kernel, source, target)
     ]
-
-
-def _is_from_zero(node: Loop) -> bool:
-    init = node.carries[0].init if len(node.carries) == 1 else None
-    start = init.constant if isinstance(init, Index) else init.value if isinstance(init, Const) else None
-    return node.start.constant == 0 and start == 0
 
 
 def _ends(tasklet: Tasklet, node: Loop, number: Value) -> tuple[str, str]:
