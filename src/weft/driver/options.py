@@ -24,11 +24,11 @@ PASSES = (
     "unify-branches", "split-ranges", "hoist-guards", "gather-guards", "guards-ahead", "inner-products",
     "inline-producers", "distribute-loops", "loop-reductions", "recurrences-outward", "sums-forward", "loop-to-map",
     "collapse-maps", "rows-in-order", "sums-outward", "pack-lines", "split-maps", "add-products", "sums-of-rows",
-    "contractions", "choose-stores", "read-pieces", "fuse-maps", "block-products", "sweep-matrices", "join-collections",
-    "dense-refs", "split-loops", "stride-1", "loops-inward", "mirror-pairs", "in-place", "private-arrays",
-    "private-bins", "hoist-allocations", "stack-arrays", "carried-in-place", "block-calls", "report-wishes",
-    "fuse-rows", "flatten-maps", "strip-loops", "jam-lines", "fuse-reductions", "schedule-maps", "jam-rows",
-    "team-loops", "slide-rows",
+    "contractions", "choose-stores", "read-pieces", "strip-survivors", "fuse-maps", "block-products",
+    "sweep-matrices", "join-collections", "dense-refs", "split-loops", "stride-1", "loops-inward", "mirror-pairs",
+    "in-place", "private-arrays", "private-bins", "hoist-allocations", "stack-arrays", "carried-in-place",
+    "block-calls", "report-wishes", "fuse-rows", "flatten-maps", "strip-loops", "jam-lines", "fuse-reductions",
+    "schedule-maps", "jam-rows", "team-loops", "slide-rows",
 )  # fmt: skip
 
 

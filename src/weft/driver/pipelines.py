@@ -52,6 +52,7 @@ from weft.passes.split_maps import SplitMaps
 from weft.passes.split_ranges import SplitRanges
 from weft.passes.stack_arrays import StackArrays
 from weft.passes.strip_loops import StripLoops
+from weft.passes.strip_survivors import StripSurvivors
 from weft.passes.structure_continues import StructureContinues
 from weft.passes.sums_forward import SumsForward
 from weft.passes.sums_of_rows import SumsOfRows
@@ -116,6 +117,7 @@ def _maps() -> tuple[Pass, ...]:
         ChooseStores(),  # at points of maps that are as large as they get
         ReadPieces(),  # when readers are as large as they get
         CollapseMaps(),  # of parts that are one point wide
+        StripSurvivors(),  # before maps fuse: between those of a turn there are no guards then
         FuseMaps(),
         BlockProducts(),  # of loops that stay loops
         SweepMatrices(),  # products, and what stands between them, are what they will be
