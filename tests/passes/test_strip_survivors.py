@@ -269,10 +269,20 @@ def one_array_stays(x, place, out):
     return out
 
 
+def three_numbers_that_take_turns(x, place, out):
+    y, z = np.zeros(3), np.ones(3)
+    for turn in range(5):
+        for _ in range(turn):
+            y, z = z, y
+        out[:3] += y * turn
+    return y
+
+
 STAYING = [
     looked_at_afterwards, number_looked_at_afterwards, compared, divided_by_their_number, neighbours,
     places_of_their_own, other_places, places_that_move, read_elsewhere, the_arguments_themselves,
     left_while_there_are_some, left_when_none_has_gone, one_array_stays,
+    three_numbers_that_take_turns,
 ]  # fmt: skip
 
 

@@ -80,7 +80,7 @@ def survivors(loop: Loop | While, legality: Legality, apart: Apart) -> Survivors
     """What parts of the points of a loop need; or why they cannot go on their own. "" for a loop of another kind."""
     names = [carry.target for carry in loop.carries if isinstance(carry.target, str)]
     shapes = [legality.memory.containers[name].shape for name in names]
-    if not names or any(len(shape) != 1 for shape in shapes):
+    if not names or not all(len(shape) == 1 and _is_value(shape[0]) for shape in shapes):
         return ""
     if not any(isinstance(node, Loop) and node.carries for node in loop.body.nodes):
         return ""
@@ -424,6 +424,11 @@ class _Turn:
             return "its turns do not end with what a mask leaves"
         self.left = tuple(names)
         return None
+
+
+def _is_value(extent: Index) -> bool:
+    """Whether an extent is a name: as many as there are in a turn."""
+    return len(extent.values) == 1 and extent == index(next(iter(extent.values)))
 
 
 def _column(expr: Expr, columns: Mapping[Value, str]) -> str:
