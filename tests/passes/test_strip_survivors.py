@@ -269,20 +269,18 @@ def one_array_stays(x, place, out):
     return out
 
 
-def three_numbers_that_take_turns(x, place, out):
-    y, z = np.zeros(3), np.ones(3)
-    for turn in range(5):
+def arrays_that_take_turns(x, place, out):
+    for turn in range(4):
         for _ in range(turn):
-            y, z = z, y
-        out[:3] += y * turn
-    return y
+            x, out = out, x
+        out[1:] = x[:-1]
+    return x
 
 
 STAYING = [
     looked_at_afterwards, number_looked_at_afterwards, compared, divided_by_their_number, neighbours,
     places_of_their_own, other_places, places_that_move, read_elsewhere, the_arguments_themselves,
     left_while_there_are_some, left_when_none_has_gone, one_array_stays,
-    three_numbers_that_take_turns,
 ]  # fmt: skip
 
 
@@ -327,6 +325,11 @@ def test_other_loops_stay_as_they_are(function: Callable[..., Any], short: None)
     assert not runs_in_strips(function, arguments(5))
     for size in (1, 9, 60):
         outcomes(function, lambda size=size: arguments(size), f"{size} points")
+
+
+def test_arrays_of_one_element_that_take_turns() -> None:
+    for size in (1, 2):
+        outcomes(arrays_that_take_turns, lambda size=size: [np.ones(size), None, np.zeros(size)], f"{size}")
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.complex64, np.complex128, np.int64, np.int16])
