@@ -26,7 +26,10 @@ FOLDED = """
     logical_not(logical_not(isinf(%x.6): b1)), less(1*%n.1, 1001): b1, equal(1*%n.1, %n.1 + 1): b1,
     minimum(%n.1 + 1, %n.1 + 3): py_int, maximum(%n.1 + 1, 0): py_int, minimum(1*%n.1, 1*%m.2): py_int,
     add_overflows(1*%n.1, 7): b1, multiply_overflows(1*%k.5, 4611686018427387904): b1,
-    positive(%n.1*%m.2): py_int, positive(%n.1 + 1): py_int
+    positive(%n.1*%m.2): py_int, positive(%n.1 + 1): py_int,
+    select(isnan(%x.6): b1, isinf(%x.6): b1, isnan(%x.6): b1), select(isnan(%x.6): b1, isinf(%x.6): b1, false:b1),
+    select(isnan(%x.6): b1, isnan(%x.6): b1, isinf(%x.6): b1), select(isnan(%x.6): b1, true:b1, isinf(%x.6): b1),
+       select(isnan(%x.6): b1, false:b1, isinf(%x.6): b1)
   )
 """
 
@@ -54,6 +57,21 @@ STAYS: list[Expr] = [
     op("logical_or", (Value(1, "p", ScalarType(DType.BOOL, python=True)), const(False, NP_BOOL)), NP_BOOL),
     op("positive", (index(Value(1, "n", PY_INT)) * index(Value(2, "m", PY_INT)),), PY_INT),
 ]
+
+
+ZERO_OR_ONE = Value(1, "is", PY_INT, low=0, high=1)
+CHOSEN = [(ZERO_OR_ONE, 0, 0, 1), (ZERO_OR_ONE, 1, 1, 0)]
+OTHERWISE = [
+    (ZERO_OR_ONE, 0, 1, 0), (ZERO_OR_ONE, 0, 0, 2), (ZERO_OR_ONE, 2, 0, 1), (Value(1, "n", PY_INT, low=0), 0, 0, 1),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("value", "to", "chosen", "other"), CHOSEN + OTHERWISE)
+def test_a_number_that_says_which_of_two_it_is(value: Value, to: int, chosen: int, other: int) -> None:
+    is_it = op("equal", (index(value), const_index(to)), NP_BOOL)
+    expr = op("select", (is_it, const_index(chosen), const_index(other)), PY_INT)
+    found = Folding({}).expr(expr)
+    assert (found == index(value)) is ((value, to, chosen, other) in CHOSEN)
 
 
 @pytest.mark.parametrize("expr", STAYS, ids=lambda expr: f"{expr.name}-{expr.type.text}")

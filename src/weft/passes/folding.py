@@ -17,7 +17,7 @@ import numpy as np
 from weft.analysis.conditions import as_index
 from weft.analysis.ranges import fits_int64, is_nonnegative
 from weft.ir.dtypes import PY_INT, DType, ScalarType
-from weft.ir.exprs import Const, Expr, Index, Op, Value, const, const_index, op
+from weft.ir.exprs import Const, Expr, Index, Op, Value, const, const_index, index, op
 from weft.ir.substitution import Substitution
 from weft.support.records import record
 
@@ -166,8 +166,37 @@ def _select(expr: Op) -> Expr:
     elif chosen is other:
         side = chosen
     else:
-        return _chosen_extreme(expr) or expr
+        return _chosen_truth(expr) or _chosen_number(expr) or _chosen_extreme(expr) or expr
     return side if side.type == expr.type else expr
+
+
+def _chosen_truth(expr: Op) -> Expr | None:
+    """`b if a else a` of truth values, as `a and b` is lowered: no choice, but one operation."""
+    condition, chosen, other = expr.args
+    if any(arg.type.dtype is not DType.BOOL for arg in (expr, *expr.args)):
+        return None
+    if other == condition or _is_const(other, truth=False):
+        return op("logical_and", (condition, chosen), expr.type)
+    if chosen == condition or _is_const(chosen, truth=True):
+        return op("logical_or", (condition, other), expr.type)
+    return None
+
+
+def _is_const(expr: Expr, *, truth: bool) -> bool:
+    return isinstance(expr, Const) and bool(expr.value) is truth
+
+
+def _chosen_number(expr: Op) -> Expr | None:
+    """`0 if a == 0 else 1` of a number that is 0 or 1: the number itself."""
+    condition, *sides = expr.args
+    if expr.type != PY_INT or not isinstance(condition, Op) or condition.name != "equal":
+        return None
+    number, to = (as_index(arg) for arg in condition.args)
+    chosen, other = (_number(arg) for arg in sides)
+    if number is None or to is None or to.constant != chosen or {chosen, other} != {0, 1}:
+        return None
+    is_one_of_them = len(number.values) == 1 and all((x.low, x.high) == (0, 1) for x in number.values)
+    return number if is_one_of_them and number == index(next(iter(number.values))) else None
 
 
 def _chosen_extreme(expr: Op) -> Expr | None:
