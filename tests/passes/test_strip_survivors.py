@@ -138,9 +138,31 @@ def from_a_table(x, place, out):
     return out
 
 
+def one_after_the_other(x, place, out):
+    a, b = x + 1, x + 2
+    for turn in range(9):
+        after = a + b
+        left = after < 100
+        out[place[~left]] = turn
+        place = place[left]
+        a, b = b[left], after[left]
+    return out
+
+
+def one_before_the_other(x, place, out):
+    b, a = x + 1, x + 2
+    for turn in range(9):
+        after = a + b
+        left = after < 100
+        out[place[~left]] = turn
+        place = place[left]
+        b, a = a[left], after[left]
+    return out
+
+
 STRIPPED = [
     shrinking, until_none_is_left, counted, left_in_the_middle, left_at_the_end, added_to, in_place,
-    by_masks_of_what_is_left, two_masks, from_a_table,
+    by_masks_of_what_is_left, two_masks, from_a_table, one_after_the_other, one_before_the_other,
 ]  # fmt: skip
 
 

@@ -314,7 +314,7 @@ class _Strips:
             return [name, left] if last else [name]
         if max(here, default=-1) >= collecting:
             return [name]
-        computing = nodes[there[0]] if last else None
+        computing = nodes[there[0]] if last and source not in self.found.inits else None
         over = isinstance(computing, Map) and writes_last(computing.body) and max(here, default=-1) <= there[0]
         return [name, left, source] if over else [name, left]
 
