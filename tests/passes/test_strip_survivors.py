@@ -299,10 +299,54 @@ def arrays_that_take_turns(x, place, out):
     return x
 
 
+def one_array_by_two_names(x, place, out):
+    z = y = x + 1
+    for turn in range(5):
+        z *= 1.5
+        gone = y > 9
+        out[place[gone]] = turn + 1
+        place, z, y = place[~gone], z[~gone], y[~gone]
+    return out
+
+
+def arrays_that_overlap(x, place, out):
+    both = np.repeat(x, 2)
+    z, y = both[: len(x)], both[1 : len(x) + 1]
+    for turn in range(5):
+        z *= 1.5
+        gone = y > 9
+        out[place[gone]] = turn + 1
+        place, z, y = place[~gone], z[~gone], y[~gone]
+    return out
+
+
+def one_array_left_for_two(x, place, out):
+    z, y = x + 1, x + 2
+    for turn in range(5):
+        z *= 1.5
+        gone = y > 9
+        out[place[gone]] = turn
+        place = place[~gone]
+        z = y = z[~gone]
+    return out
+
+
+def changed_and_kept(x, place, out):
+    z, other = x + 1, x + 2
+    either = z if x.sum() > 3 else other
+    for turn in range(5):
+        z *= 1.5
+        gone = z > 9
+        out[place[gone]] = turn
+        place, z = place[~gone], z[~gone]
+    return out, either
+
+
 STAYING = [
     looked_at_afterwards, number_looked_at_afterwards, compared, divided_by_their_number, neighbours,
     places_of_their_own, other_places, places_that_move, read_elsewhere, the_arguments_themselves,
-    left_while_there_are_some, left_when_none_has_gone, one_array_stays,
+    left_while_there_are_some, left_when_none_has_gone, one_array_stays, one_array_by_two_names,
+    arrays_that_overlap, one_array_left_for_two, changed_and_kept,
 ]  # fmt: skip
 
 

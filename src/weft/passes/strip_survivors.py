@@ -22,7 +22,6 @@ from dataclasses import replace
 from typing import ClassVar, Final
 
 from weft.analysis.compactions import Apart
-from weft.analysis.lifetimes import end, lifetimes
 from weft.analysis.memory import made_in_loops
 from weft.ir.dtypes import NP_BOOL, PY_INT, DType, ScalarType
 from weft.ir.exprs import Expr, Index, Value, const, const_index, index, op
@@ -106,12 +105,12 @@ def _seen(found: Survivors, nodes: Sequence[Node], place: int, bench: Bench) -> 
     for carry, _ in found.others:
         if isinstance(carry.target, Value) and carry.target in used:
             return f"{carry.target.name} is used after it"
-    times = lifetimes(nodes, bench.containers)
+    made = {node.container for node in nodes[:place] if isinstance(node, Alloc)}
+    seen = frozenset[str]().union(*map(bench.legality.memory.roots, later))
     for name in found.changed:
-        root = times.root(found.inits[name].container)
-        own = bench.containers[root].storage is Storage.TRANSIENT
-        here = any(isinstance(node, Alloc) and node.container == root for node in nodes[:place])
-        if not own or not here or times.last[root] > end(place):
+        roots = bench.legality.memory.roots(found.inits[name].container)
+        own = all(bench.containers[root].storage is Storage.TRANSIENT for root in roots)
+        if not own or not roots <= made - seen:
             return f"{_plain(name)} changes an array that is used after it"
     return ""
 

@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import permutations
 
 from weft.analysis.compactions import Apart, Compaction, compaction, starts_at_zero
 from weft.analysis.dependences import Legality
@@ -203,6 +204,11 @@ class _Turn:
         for name in filter(lambda name: self.versions[name], self.inits):
             if any(memory.may_overlap(name, access.container) for access in self.accesses):
                 return f"{_plain(name)} is also read in another way"
+        left = dict(zip(self.inits, self.left, strict=True))
+        for name, other in permutations(self.inits, 2):
+            met = memory.may_overlap(self.inits[name].container, self.inits[other].container)
+            if self.versions[name] and (met or left[name] == left[other]):
+                return f"{_plain(name)} may be another of the arrays that it carries"
         return tuple(orders)
 
     # -- nodes
