@@ -492,6 +492,23 @@ def test_turns_warn_as_numpy_warns(value: float, short: None) -> None:
         outcomes(function, given, str(value))
 
 
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("zero", [0, 7])
+def test_numbers_warn_in_turns_without_points(zero: int, short: None) -> None:
+    def by_a_table(x, place, out, table):
+        for turn in range(8):
+            x = x * (1 / table[turn])
+            left = x < 6
+            out[place[~left]] = turn
+            x, place = x[left], place[left]
+        return out
+
+    table = np.full(8, 0.5)
+    table[zero] = 0
+    for size in (0, 1, 9):
+        outcomes(by_a_table, lambda size=size: [*arguments(size), table], f"{size} points")
+
+
 def test_arrays_that_share_memory(short: None) -> None:
     """Python sees every other call."""
 

@@ -241,6 +241,8 @@ class _Turn:
             elif (reason := self._access(memlet, None, None, {}, is_write=False)) is not None:
                 return reason
         lets: list[Let] = []
+        if any(let.warn >= 0 for let in node.lets):
+            return "it may warn in turns without points"
         for let in node.lets:
             expr = let.expr if self.counts.measure(let.value, let.expr) else self._settled(let.expr)
             if expr is None:
