@@ -160,9 +160,31 @@ def one_before_the_other(x, place, out):
     return out
 
 
+def asked_of_positions(x, place, out):
+    for turn in range(9):
+        fine = np.all(place < 200)
+        x = x * 1.5 + fine
+        gone = x > 20
+        out[place[gone]] = turn
+        place, x = place[~gone], x[~gone]
+    return out
+
+
+def left_where_positions_are_small(x, place, out):
+    for _ in range(9):
+        x = x * 1.5
+        out[place] = x
+        if np.all(place < 20):
+            break
+        gone = x > 20
+        place, x = place[~gone], x[~gone]
+    return out
+
+
 STRIPPED = [
     shrinking, until_none_is_left, counted, left_in_the_middle, left_at_the_end, added_to, in_place,
     by_masks_of_what_is_left, two_masks, from_a_table, one_after_the_other, one_before_the_other,
+    asked_of_positions, left_where_positions_are_small,
 ]  # fmt: skip
 
 

@@ -337,7 +337,7 @@ class _Strips:
         """The loop, on the points of the strip."""
         bench, found, loop = self.bench, self.found, self.found.loop
         points = replace(bench.value("left", PY_INT), low=0, high=self.length)
-        values = self.lengths(points)
+        values = {**self.lengths(points), **dict.fromkeys(found.holding, const(True, NP_BOOL))}
         if isinstance(loop, Loop):
             values[loop.var] = bench.value(loop.var.name, loop.var.type)
         for target in (carry.target for carry, _ in found.others if isinstance(carry.target, Value)):

@@ -73,6 +73,7 @@ class Survivors:
     sources: Mapping[str, str]  # what is collected from what
     count: Index  # how many points that is
     checks: tuple[Elements, ...]  # of elements of the arrays carried
+    holding: frozenset[Value]  # what says in a turn that they hold
     orders: tuple[Columns, ...]
     changed: frozenset[str]  # arrays carried that a turn writes to
 
@@ -184,6 +185,7 @@ class _Turn:
             sources=self.sources,
             count=self.counts.known(count),
             checks=tuple(self.checks),
+            holding=frozenset(value for value in self.proved if isinstance(value, Value)),
             orders=orders,
             changed=frozenset(name for name in self.inits if self.versions[name]),
         )
