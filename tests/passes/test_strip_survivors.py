@@ -181,10 +181,19 @@ def left_where_positions_are_small(x, place, out):
     return out
 
 
+def by_a_mask_of_the_turn_before(x, place, out):
+    gone = x > 6
+    for turn in range(7):
+        out[place[gone]] = turn + 1
+        place, x = place[~gone], x[~gone] - 0.5
+        gone = x < 3
+    return out
+
+
 STRIPPED = [
     shrinking, until_none_is_left, counted, left_in_the_middle, left_at_the_end, added_to, in_place,
     by_masks_of_what_is_left, two_masks, from_a_table, one_after_the_other, one_before_the_other,
-    asked_of_positions, left_where_positions_are_small,
+    asked_of_positions, left_where_positions_are_small, by_a_mask_of_the_turn_before,
 ]  # fmt: skip
 
 

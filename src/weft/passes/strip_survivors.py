@@ -157,11 +157,11 @@ class _Strips:
 
     @property
     def flags(self) -> frozenset[str]:
-        """Masks that maps write and tasklets read."""
+        """Masks that maps write and tasklets read, in this turn."""
         found, containers = self.found, self.bench.containers
         masks = {name for name in found.arrays if containers[name].dtype is DType.BOOL and name not in found.sources}
         views = {view.container for node in found.nodes for view in node_views(node)}
-        return frozenset(masks - views - {*found.sources.values()})
+        return frozenset(masks - views - {*found.sources.values(), *found.left})
 
     @property
     def flag(self) -> ScalarType:
