@@ -93,6 +93,27 @@ def test_a_builtin_may_be_hidden_later(monkeypatch: pytest.MonkeyPatch) -> None:
     assert builtins.abs is not globals()["abs"]
 
 
+@pytest.mark.parametrize("dtype", [np.int8, np.int16, np.int32, np.int64])
+def test_the_least_integer_has_no_absolute_value(dtype: Any) -> None:
+    def by_name(a):
+        return a[np.abs(a) < 1], a[np.abs(a) > 0]
+
+    def by_sign(a):
+        return a[np.where(a < 0, -a, a) <= 0]
+
+    def one_by_one(a):
+        found = 0
+        for i in range(len(a)):
+            x = a[i]
+            if x < 0:
+                x = -x
+            found += x < 1
+        return found
+
+    for function in (by_name, by_sign, one_by_one):
+        compared(function, lambda: (np.array([np.iinfo(dtype).min, 0, 3, -1] * 20, dtype),))
+
+
 class Constants:
     N = 3
 

@@ -57,7 +57,8 @@ _UNSIGNED: Final = {
 _SIGNED: Final = {
     **_UNSIGNED,
     "floor_divide": "@floor_divide", "remainder": "@remainder", "fmod": "@fmod", "absolute": "@absolute",
-    "sign": "@sign", "right_shift": "@right_shift", "divide": "@true_divide", "signbit": "{0} < 0",
+    "negative": "@negative", "sign": "@sign", "right_shift": "@right_shift", "divide": "@true_divide",
+    "signbit": "{0} < 0",
     "add_overflows": "@add_overflows", "subtract_overflows": "@subtract_overflows",
     "multiply_overflows": "@multiply_overflows", "power_overflows": "@power_overflows",
     "left_shift_overflows": "@left_shift_overflows",
@@ -109,7 +110,7 @@ _ARRAYS: Final = {
 }  # fmt: skip
 
 # Of vectors: what takes numbers does not take them.
-_VECTORS: Final = {("f", "square"): "{0} * {0}"}
+_VECTORS: Final = {("f", "square"): "{0} * {0}", ("i", "negative"): "-{0}"}
 
 _BOOL_RESULTS: Final = frozenset((*_COMPARISONS, *_LOGIC, "isnan", "isinf", "isfinite", "signbit"))
 

@@ -33,8 +33,13 @@ static inline $T weft_keep_$S($T a)
     return a;
 }
 """,
+    # In unsigned numbers: of what gcc takes for an absolute value, `a < 0 ? -a : a`, it says that it is not negative,
+    # even where a is the least number of its type.
+    "negative": """
+static inline $T weft_negative_$S($T a) { return ($T)(0u - ($U)a); }
+""",
     "absolute": """
-static inline $T weft_absolute_$S($T a) { return ($T)(a < 0 ? -a : a); }
+static inline $T weft_absolute_$S($T a) { return ($T)(a < 0 ? 0u - ($U)a : ($U)a); }
 """,
     "sign": """
 static inline $T weft_sign_$S($T a) { return ($T)((a > 0) - (a < 0)); }
