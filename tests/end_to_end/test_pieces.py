@@ -181,6 +181,17 @@ def unbound_after(a: Any, n: int) -> Any:
     return last * 2 + i
 
 
+def left_without_a_value_nobody_needs(a: Any, n: int) -> Any:
+    b = c = a * 2 + n
+    for i in range(4):
+        if i == n:
+            break
+        b = a * i + 1
+        c = b * 2 - a
+        opaque(b)
+    return c * 2 + 1
+
+
 def nested_functions(a: Any, n: int) -> Any:
     scale = n * 2 + 1
 
@@ -252,7 +263,8 @@ def raised(a: Any, n: int) -> Any:
 
 PROGRAMS = [
     prints_in_a_loop, random_start, kept_arrays_stay_apart, a_call_changes_its_argument, a_result_that_is_the_argument,
-    caught, cleaned_up, under_a_manager, callbacks, breaks_and_returns, unbound_after, nested_functions,
+    caught, cleaned_up, under_a_manager, callbacks, breaks_and_returns, unbound_after,
+    left_without_a_value_nobody_needs, nested_functions,
     inner_function_of_a_long_list, local_imports, warns_inside, formatted, sets_and_slices, raised,
 ]  # fmt: skip
 

@@ -207,7 +207,7 @@ class _Cutter:
         live = self.flow.before[first].union(*map(names_read, again)) - self.definitions.keys()
         ins = sorted(live & read & self.own)
         sure = self.bound[first]
-        at_end, at = bound_along(self.tree, run, sure)
+        at_end, at = bound_along(self.tree, run, sure.intersection(ins))
         bound = at_end.intersection(*(at[path] for path, _ in jumps))
         exits = _Exits(outs, frozenset(outs) - bound)
         has_return = any(isinstance(node, ast.Return) for node in _own_nodes(stmts))
