@@ -192,6 +192,18 @@ def left_without_a_value_nobody_needs(a: Any, n: int) -> Any:
     return c * 2 + 1
 
 
+def a_piece_that_python_finishes(a: Any, n: int) -> Any:
+    for i in range(3):
+        if n > 2:
+            b = a * 2 + i
+        a = np.roll(a * 1.5, 1) + 1
+        big = (n + 7) ** 30 + 1
+        opaque(big)
+        if n > 2:
+            a = b + 1
+    return a
+
+
 def nested_functions(a: Any, n: int) -> Any:
     scale = n * 2 + 1
 
@@ -264,7 +276,7 @@ def raised(a: Any, n: int) -> Any:
 PROGRAMS = [
     prints_in_a_loop, random_start, kept_arrays_stay_apart, a_call_changes_its_argument, a_result_that_is_the_argument,
     caught, cleaned_up, under_a_manager, callbacks, breaks_and_returns, unbound_after,
-    left_without_a_value_nobody_needs, nested_functions,
+    left_without_a_value_nobody_needs, a_piece_that_python_finishes, nested_functions,
     inner_function_of_a_long_list, local_imports, warns_inside, formatted, sets_and_slices, raised,
 ]  # fmt: skip
 

@@ -23,7 +23,6 @@ import __future__
 
 import ast
 import copy
-import sys
 import time
 from collections.abc import Callable
 from types import CellType, FunctionType
@@ -32,7 +31,7 @@ from typing import TYPE_CHECKING, Any, Final
 from weft.driver.family import CutFunction, PythonPlace
 from weft.frontend.cutting import CLOCK, NO_VALUE, SPENT, Cut, Piece, Place, cut, places_naming, statement_place
 from weft.frontend.source import FunctionSource, SourceUnavailable, read_function, remember_source
-from weft.frontend.trees import LOCAL, function_tree, inner_code
+from weft.frontend.trees import LOCAL, function_tree, inner_code, local_value
 from weft.support.absent import NoValue
 from weft.support.errors import CompileError
 
@@ -185,12 +184,7 @@ def _spending(places: list[PythonPlace]) -> Callable[[int, float], None]:
     return spent
 
 
-def _local(name: str) -> Any:
-    """A local name of the caller, or NoValue."""
-    return sys._getframe(1).f_locals.get(name, NoValue)  # pyright: ignore[reportPrivateUsage]
-
-
-COMMON: Final = {LOCAL: CellType(_local), NO_VALUE: CellType(NoValue)}
+COMMON: Final = {LOCAL: CellType(local_value), NO_VALUE: CellType(NoValue)}
 
 
 def make_function(

@@ -41,7 +41,7 @@ from types import CellType, CodeType, FunctionType
 from typing import Any, Final, TypeAlias, cast, final
 
 from weft.frontend.liveness import StatementPath, blocks, is_errstate, local_names, own_nodes, statement_at
-from weft.frontend.trees import function_tree, inner_code
+from weft.frontend.trees import LOCAL, function_tree, inner_code, local_value
 from weft.support.records import record
 
 # ("range", start, stop, step)         what is left of a range
@@ -151,7 +151,7 @@ def build_continuation(
     is_future = globals_dict.get("annotations") is __future__.annotations
     flags = __future__.annotations.compiler_flag if is_future else 0
     code = _continuation_code(tree, path, names, prelude, after_call, filename, flags)
-    given = {_RESUME: _resume, _UNBOUND: UNBOUND}
+    given = {_RESUME: _resume, _UNBOUND: UNBOUND, LOCAL: local_value}
     cells = tuple(CellType(given[name]) for name in code.co_freevars)
     return FunctionType(code, globals_dict, tree.name, None, cells)
 
@@ -181,7 +181,7 @@ def _continuation_code(
     parameters = [*names, _VALUE] if after_call else list(names)
     # Under a name of its own: what its text calls by the name of the original is the original.
     function = function_tree(_CONTINUATION, parameters, [*prologue, *rest, ast.Pass()])
-    outer = function_tree("__weft_make", [_RESUME, _UNBOUND], [function])
+    outer = function_tree("__weft_make", [_RESUME, _UNBOUND, LOCAL], [function])
     for node in (function, outer):
         ast.copy_location(node, tree)
     module = ast.fix_missing_locations(ast.Module([outer], []))  # new nodes stand where those around them stand

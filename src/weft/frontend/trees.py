@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import ast
+import sys
 from types import CodeType
-from typing import Final, cast
+from typing import Any, Final, cast
+
+from weft.support.absent import NoValue
 
 LOCAL: Final = "__weft_local"  # LOCAL("x") in a tree is the local name x, or nothing if it has no value
 
@@ -21,3 +24,8 @@ def function_tree(name: str, parameters: list[str], body: list[ast.stmt]) -> ast
 def inner_code(code: CodeType) -> CodeType:
     """The code of the function that is defined in another code."""
     return next(const for const in code.co_consts if isinstance(const, CodeType))
+
+
+def local_value(name: str) -> Any:
+    """What `LOCAL` is: a local name of the caller, or NoValue."""
+    return sys._getframe(1).f_locals.get(name, NoValue)  # pyright: ignore[reportPrivateUsage]
