@@ -204,6 +204,16 @@ def a_piece_that_python_finishes(a: Any, n: int) -> Any:
     return a
 
 
+late = 5.0
+
+
+def read_before_it_is_bound(a: Any, n: int) -> Any:
+    b = a * 2 + n
+    a *= b + late  # noqa: F823  # pyright: ignore[reportUnboundVariable] - not the module's
+    late = a * 2 + b
+    return late * 2 + 1
+
+
 def nested_functions(a: Any, n: int) -> Any:
     scale = n * 2 + 1
 
@@ -276,7 +286,7 @@ def raised(a: Any, n: int) -> Any:
 PROGRAMS = [
     prints_in_a_loop, random_start, kept_arrays_stay_apart, a_call_changes_its_argument, a_result_that_is_the_argument,
     caught, cleaned_up, under_a_manager, callbacks, breaks_and_returns, unbound_after,
-    left_without_a_value_nobody_needs, a_piece_that_python_finishes, nested_functions,
+    left_without_a_value_nobody_needs, a_piece_that_python_finishes, read_before_it_is_bound, nested_functions,
     inner_function_of_a_long_list, local_imports, warns_inside, formatted, sets_and_slices, raised,
 ]  # fmt: skip
 

@@ -135,6 +135,11 @@ def _can_be_cut(tree: ast.FunctionDef) -> bool:
 def _with_body(tree: ast.FunctionDef, body: list[ast.stmt]) -> ast.FunctionDef:
     new = copy.copy(tree)
     new.body, new.decorator_list = body or [ast.Pass()], []
+    lost = sorted(local_names(tree) - local_names(new))  # only pieces bind them: still they are not the module's names
+    if lost:
+        stores = [_store_all([name]) for name in lost]
+        never = ast.If(ast.Constant(value=False), [ast.Assign(stores, ast.Constant(None))], [])
+        new.body = [_at(never, tree.body[0]), *new.body]
     return ast.fix_missing_locations(new)
 
 
