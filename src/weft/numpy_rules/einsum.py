@@ -1,4 +1,4 @@
-"""`np.einsum` of one or two arrays: diagonals, sums, products element by element, matrix products.
+"""`np.einsum`: diagonals, sums, products element by element, matrix products.
 
     einsum("ii->i", a)           ->  the diagonal of a, a view
     einsum("ij->j", a)           ->  Reduce over the first axis
@@ -6,20 +6,24 @@
     einsum("bij,bjk->bki", a, b) ->  MatMul into a transposed view of the result
     einsum("ij,ij->", a, b)      ->  Reduce of a product, which is never stored once it is fused
     einsum("nchw,oc->nohw", ...) ->  the same where the sums are short; else MatMul of copies that are matrices
+    einsum("ij,jk,kl->il", ...)  ->  two products, in between them an array: two operands at a time, the cheapest first
+    einsum("ij,k->k", a, b)      ->  what only one operand has is summed first
+    einsum("...ij,j", a, b)      ->  "..." are letters that nobody else uses
 
-All that is more is refused, and so called in NumPy: three operands, "...", sums over an index of one operand only.
+What is asked to be optimized is left to NumPy, since there the sizes decide how the result lies in memory.
 NumPy's einsum gives no floating-point warnings. It decides in its own way how the result lies in memory: it is asked.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import reduce
 from typing import TypeAlias
 
 import numpy as np
 
 from weft.ir.dtypes import NP_BOOL, DType, ScalarType
-from weft.ir.exprs import Index, Value, const_index, op
+from weft.ir.exprs import Expr, Index, Value, const_index, op
 from weft.ir.nodes import Axis, Branch, Elementwise, MatMul, Reduce, Region, View, Yield
 from weft.numpy_rules.arguments import Flag, PythonRaises, static_value
 from weft.numpy_rules.arrays import as_array, convert_array, read_scalar, strong_dtype
@@ -36,6 +40,8 @@ from weft.support.records import record
 Extents: TypeAlias = dict[str, Index]
 
 _ONE = const_index(1)
+_KINDS = ((True, True), (True, False), (False, True))  # of a batch, of rows, of columns
+_FIRST_UNUSED = ord("\u0400")  # letters that NumPy's subscripts cannot have
 _LONG = 16  # terms of a sum from which on it pays to copy operands for the library
 
 
@@ -69,28 +75,59 @@ class _Term:
         "einsum('ijk,lk->ijl', i8[2, 3, 4], i8[5, 4])",
         "einsum('ij,jj->i', f8[2, 3], f8[3, 3])",
         "einsum('ij,jk->ik', b1[2, 3], b1[3, 4])",
+        "einsum('ij,k->k', f8[2, 3], i4[4])",
+        "einsum('ij,jk->k', b1[2, 3], b1[3, 4])",
+        "einsum('ij,kl->', i8[2, 3], i8[3, 4])",
+        "einsum('ij,jk,kl->il', f8[2, 3], f8[3, 4], f8[4, 5])",
+        "einsum('ij,jk,kl->li', c16[2, 3], f8[3, 4], f4[4, 5])",
+        "einsum('i,ij,j->', f8[3], f8[3, 4], f8[4])",
+        "einsum('i,j,k', i2[2], i2[3], i2[4])",
+        "einsum('i,ij,i->ij', f8[3], f8[3, 4], f8[3])",
+        "einsum('ij,jk,ki', b1[2, 3], b1[3, 4], b1[4, 2])",
+        "einsum('ai,bj,ijkl,ck,dl->abcd', f8[2, 3], f8[2, 3], f8[3, 3, 3, 3], f8[2, 3], f8[2, 3])",
+        "einsum('ij,ij,ij->i', f4[2, 3], f4[2, 1], f4[1, 3])",
+        "einsum('...ij,...jk->...ik', f8[2, 3, 4], f8[2, 4, 5])",
+        "einsum('...ij,jk', f8[2, 3, 4], f8[4, 5])",
+        "einsum('i...->...', f8[2, 3, 4])",
+        "einsum('...,...', f8[2, 3], f8[3])",
+        "einsum('...i,i,j', f8[2, 3], f8[3], f8[4])",
     ),
 )
 def lower_einsum(build: Builder, subscripts: Operand, *operands: Operand, optimize: Flag = False) -> Operand:
     """Subscripts are known; see above for what is done with them."""
     text = static_value(build, subscripts, "the subscripts of einsum")
-    if not isinstance(text, str) or "..." in text or static_value(build, optimize, "optimize") is not False:
+    if not isinstance(text, str) or static_value(build, optimize, "optimize") is not False:
         raise _refusal(build)
     arrays = [as_array(build, operand) for operand in operands]
-    inputs, output = _parsed(text.replace(" ", ""), arrays)
+    inputs, output = _parsed(_spelled_out(build, text.replace(" ", ""), arrays), arrays)
     terms = [_Term(array, letters) for array, letters in zip(arrays, inputs, strict=True)]
     extents = _extents(build, terms)
     if not set(output) <= extents.keys() or len(set(output)) < len(output):
         raise PythonRaises("einstein sum subscripts: an index of the output is unknown, or there twice")
-    if len(terms) == 1:
-        return _of_one(build, text, terms[0], output, extents)
-    if len(terms) == 2:
-        return _of_two(build, text, terms, output, extents)
-    raise _refusal(build)
+    return (_of_one if len(terms) == 1 else _of_several)(build, text, terms, output, extents)
 
 
 def _refusal(build: Builder) -> Exception:
     return build.error("E243", "this form of einsum is not compiled", "write products of two arrays at a time")
+
+
+def _spelled_out(build: Builder, text: str, arrays: Sequence[Array]) -> str:
+    """The subscripts without "...": letters of their own for the axes that it stands for, counted from the last."""
+    if "." not in text:
+        return text
+    given, arrow, output = text.partition("->")
+    parts = given.split(",")
+    if len(parts) != len(arrays) or any(part.count(".") != 3 * part.count("...") for part in (*parts, output)):
+        raise _refusal(build)
+    ranks = [a.rank - len(part) + 3 if "..." in part else 0 for part, a in zip(parts, arrays, strict=True)]
+    most = max(ranks)
+    if min(ranks) < 0 or any(part.count("...") > 1 for part in (*parts, output)) or (arrow and "..." not in output):
+        raise _refusal(build)
+    names = "".join(chr(_FIRST_UNUSED + number) for number in range(most))
+    inputs = [part.replace("...", names[most - rank :]) for part, rank in zip(parts, ranks, strict=True)]
+    if not arrow:
+        output = names + "".join(sorted(letter for letter in given if letter.isalpha() and given.count(letter) == 1))
+    return f"{','.join(inputs)}->{output.replace('...', names)}"
 
 
 def _parsed(text: str, arrays: Sequence[Array]) -> tuple[list[str], str]:
@@ -157,7 +194,8 @@ def _finished(build: Builder, result: Array) -> Operand:
 # ---- one operand ----------------------------------------------------------------------------------------------------
 
 
-def _of_one(build: Builder, text: str, term: _Term, output: str, extents: Extents) -> Operand:
+def _of_one(build: Builder, text: str, terms: Sequence[_Term], output: str, extents: Extents) -> Operand:
+    (term,) = terms
     summed = "".join(letter for letter in extents if letter not in output)
     source = _laid_out(term, output + summed, extents)
     if not summed:
@@ -183,19 +221,73 @@ def _sum(build: Builder, result: Array, source: View) -> None:
     )
 
 
-# ---- two operands ---------------------------------------------------------------------------------------------------
+# ---- several operands -----------------------------------------------------------------------------------------------
 
 
-def _of_two(build: Builder, text: str, terms: Sequence[_Term], output: str, extents: Extents) -> Operand:
-    one, other = (set(term.letters) for term in terms)
-    summed = "".join(letter for letter in extents if letter not in output)
-    if not set(summed) <= one & other:
-        raise _refusal(build)
+def _of_several(build: Builder, text: str, terms: Sequence[_Term], output: str, extents: Extents) -> Operand:
     arrays = [term.array for term in terms]
     dtype = strong_dtype(build, arrays)
-    shape = tuple(extents[letter] for letter in output)
-    result = _new(build, text, arrays, shape, dtype)
+    result = _new(build, text, arrays, tuple(extents[letter] for letter in output), dtype)
     terms = [_Term(convert_array(build, term.array, dtype), term.letters) for term in terms]
+    if set(output) == extents.keys():
+        _multiply(build, result, [_laid_out(term, output, extents) for term in terms])
+        return _finished(build, result)
+    terms = [
+        _summed_alone(build, term, _wanted([*terms[:place], *terms[place + 1 :]], output), extents)
+        for place, term in enumerate(terms)
+    ]
+    while len(terms) > 2:
+        one, other = _cheapest(terms, output)
+        rest = [term for place, term in enumerate(terms) if place not in (one, other)]
+        terms = [_between(build, (terms[one], terms[other]), _wanted(rest, output), extents), *rest]
+    _product(build, result, terms, output, extents)
+    return _finished(build, result)
+
+
+def _wanted(terms: Sequence[_Term], output: str) -> set[str]:
+    """The indices that some operands and the result have."""
+    return set(output).union(*(term.letters for term in terms))
+
+
+def _summed_alone(build: Builder, term: _Term, wanted: set[str], extents: Extents) -> _Term:
+    """The operand without the indices that nobody else has."""
+    own = "".join(dict.fromkeys(term.letters))
+    kept = "".join(letter for letter in own if letter in wanted)
+    if kept == own:
+        return term
+    source = _laid_out(term, kept + "".join(letter for letter in own if letter not in wanted), extents)
+    target = Array(build.alloc(source.shape[: len(kept)], term.array.dtype, "sums"), term.array.dtype)
+    _sum(build, target, source)
+    return _Term(target, kept)
+
+
+def _cheapest(terms: Sequence[_Term], output: str) -> tuple[int, int]:
+    """The two operands to multiply first: those with the fewest indices, of these with the smallest product."""
+    found: list[tuple[int, int, int, int]] = []
+    for one, first in enumerate(terms):
+        for other, second in enumerate(terms[:one]):
+            both = {*first.letters, *second.letters}
+            rest = [term for place, term in enumerate(terms) if place not in (one, other)]
+            found.append((len(both), len(both & _wanted(rest, output)), other, one))
+    return min(found)[2:]
+
+
+def _between(build: Builder, pair: tuple[_Term, _Term], wanted: set[str], extents: Extents) -> _Term:
+    """The product of two operands, with the indices that are still wanted, in the order of a matrix product."""
+    one, other = (dict.fromkeys(term.letters) for term in pair)
+    kept = [letter for letter in {**one, **other} if letter in wanted]
+    kinds = ([letter for letter in kept if (letter in one, letter in other) == kind] for kind in _KINDS)
+    output = "".join(letter for kind in kinds for letter in kind)
+    dtype = pair[0].array.dtype
+    target = Array(build.alloc(tuple(extents[letter] for letter in output), dtype, "product"), dtype)
+    _product(build, target, pair, output, extents)
+    return _Term(target, output)
+
+
+def _product(build: Builder, result: Array, terms: Sequence[_Term], output: str, extents: Extents) -> None:
+    """Sums of products of two operands of the result's type: all that is summed, both have."""
+    one, other = (set(term.letters) for term in terms)
+    summed = "".join(letter for letter in extents if letter in one | other and letter not in output)
     batch, rows, columns = (
         "".join(letter for letter in output if letter in kind) for kind in (one & other, one - other, other - one)
     )
@@ -212,7 +304,6 @@ def _of_two(build: Builder, text: str, terms: Sequence[_Term], output: str, exte
             lambda: _sum_of_products(build, result, [_laid_out(term, output + summed, extents) for term in terms]),
             lambda: _matrix_product(build, result, terms, output, extents, (batch, rows, columns, summed)),
         )
-    return _finished(build, result)
 
 
 def _short_or_long(build: Builder, length: Index, short: Callable[[], None], long: Callable[[], None]) -> None:
@@ -240,13 +331,14 @@ def _sum_of_products(build: Builder, result: Array, views: Sequence[View]) -> No
 def _multiply(build: Builder, target: Array, views: Sequence[View]) -> None:
     type_ = ScalarType(target.dtype)
     elements: list[Value] = [build.value("x", type_) for _ in views]
+    first: Expr = elements[0]
     name = "logical_and" if target.dtype is DType.BOOL else "multiply"
     build.emit(
         Elementwise(
             output=target.view,
             params=coordinates(build, target.shape),
             inputs=tuple(zip(elements, views, strict=True)),
-            expr=op(name, tuple(elements), type_),
+            expr=reduce(lambda left, right: op(name, (left, right), type_), elements[1:], first),
             id=build.new_id(),
             span=build.span,
         )
