@@ -13,7 +13,7 @@ from weft.frontend.addressed import addressed
 from weft.frontend.attributes import attribute, call_rule
 from weft.frontend.branches import bound, choose, split
 from weft.frontend.context import Lowering
-from weft.frontend.growing import joined, repeated, row_of_numbers
+from weft.frontend.growing import joined, row_of_numbers
 from weft.frontend.growing import read_item as read_list_item
 from weft.frontend.heap import contents, kept, resolved
 from weft.frontend.iteration import is_weft_map, map_domain, range_item
@@ -21,6 +21,7 @@ from weft.frontend.keys import kept_key, plain_key, split_key
 from weft.frontend.known import is_constant_int, static_int
 from weft.frontend.lent import lent_at
 from weft.frontend.objects import dict_item, sequence_item, slice_of
+from weft.frontend.repeating import multiplied
 from weft.frontend.texts import alternatives, compare_characters, part_of_text
 from weft.ir.dtypes import NP_BOOL, PY_BOOL, PY_COMPLEX, PY_FLOAT, DType, ScalarType
 from weft.ir.exprs import Const, Expr, const, index, op, python_const
@@ -162,18 +163,15 @@ def _sequence_binary(ctx: Lowering, name: str, left: Operand, right: Operand) ->
     match left, right:
         case Tuple(), Tuple() if name == "add" and left.is_list == right.is_list:
             return Tuple(left.items + right.items, left.is_list)
-        case (Growing(), _) | (_, Growing()):
-            return joined(ctx, left, right) if name == "add" else None
+        case (Growing(), _) | (_, Growing()) if name == "add":
+            return joined(ctx, left, right)
         case Tuple(), Tuple() if name in _COMPARE.values():
             return compare_sequences(ctx, name, left, right)
-        case (Tuple(), Scalar(expr=count)) | (Scalar(expr=count), Tuple()) if name == "multiply":
-            sequence = left if isinstance(left, Tuple) else right
-            repeat = getattr(count, "constant", None)
-            assert isinstance(sequence, Tuple)
-            if not isinstance(repeat, int):
-                return repeated(ctx, sequence, Scalar(count))
-            items = tuple(kept(ctx, item) for item in sequence.items) if repeat > 1 else sequence.items
-            return Tuple(items * repeat, sequence.is_list)
+        case ((Tuple() | Growing() as sequence), (Scalar() as times)) | (
+            (Scalar() as times),
+            (Tuple() | Growing() as sequence),
+        ) if name == "multiply":
+            return multiplied(ctx, sequence, times)
         case Array(), Tuple():
             return _binary_plain(ctx, name, left, _listed_array(ctx, right))
         case Tuple(), Array():

@@ -31,13 +31,12 @@ from weft.frontend.rows import (
     width,
     written_row,
 )
-from weft.ir.dtypes import NP_BOOL, PY_INT, DType, ScalarType
+from weft.ir.dtypes import NP_BOOL, DType, ScalarType
 from weft.ir.exprs import Index, const_index, op
 from weft.numpy_rules.arrays import copy_array, empty_array
-from weft.numpy_rules.elementwise import cast, initialise, store
+from weft.numpy_rules.elementwise import initialise, store
 from weft.numpy_rules.indexing import drop_axis, index_view, narrow_axis
 from weft.numpy_rules.reshaping import flat_array, split_axis
-from weft.numpy_rules.scalars import as_index
 from weft.numpy_rules.values import Array, Either, Growing, Operand, Scalar, Slice, Static, Tuple
 
 _ROOM = 8  # elements a new buffer has at least
@@ -341,25 +340,6 @@ def in_front(ctx: Lowering, held: Growing, value: Operand) -> Growing:
 def backwards(ctx: Lowering, held: Growing) -> Growing:
     """The items from the last to the first."""
     return _part(ctx, held, Slice(Static(None), Static(None), Scalar(const_index(-1))))
-
-
-def repeated(ctx: Lowering, sequence: Tuple, times: Scalar) -> Growing | None:
-    """`[x] * n` for a number or None x and an int that is known at run time only."""
-    build, wanted = ctx.build, as_index(ctx.build, times)
-    match sequence:
-        case Tuple(items=(Scalar() as item,), is_list=True) if wanted is not None:
-            held, number = row_of(item), item.expr
-        case Tuple(items=(Static(value=None) as item,), is_list=True) if wanted is not None:
-            held, number = list_of_kinds((item,)), ZERO
-        case _:
-            return None
-    assert held is not None
-    count = build.bounded(wanted)
-    if not build.proves_nonnegative(count):
-        count = build.let_index(op("maximum", (count, ZERO), PY_INT), "n", low=0)
-    buffer = empty_array(build, (count * width(held),), held.type.dtype, name="list")
-    initialise(build, buffer, Scalar(cast(number, buffer.dtype)))
-    return replace(held, buffer=buffer, count=count)
 
 
 def listed(ctx: Lowering, line: Array, type_: ScalarType) -> Growing:
