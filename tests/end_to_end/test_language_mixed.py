@@ -351,3 +351,48 @@ def windows(x, n):
         means.append(sum(window) / len(window))
         highs.append(max(window))
     return means, highs, any(window)
+
+
+# ---------------------------------------------------------------- arrays of lists of tuples
+
+
+@TABLE.add(lambda: (f8(6), 3), lambda: (f8(6), 1), lambda: (f8(6), 0), need="compiled")
+def energies(x, n):
+    steps = []
+    for i in range(n):
+        potential = 0.0
+        for j in range(i):
+            potential += x[j]
+        steps.append((i, potential, potential + x.sum()))
+    return np.array(steps)
+
+
+@TABLE.add(lambda: (f8(6), 3), lambda: (f8(6), 1), lambda: (c16(6), 3), lambda: (c16(6), 1), need="compiled")
+def of_ints_alone_at_first(x, n):
+    sums = []
+    for i in range(n):
+        total = 0
+        for j in range(i):
+            total += x[j]
+        sums.append((i, total))
+    return np.array(sums), np.asarray(sums).sum(axis=0)
+
+
+@TABLE.add(lambda: (f8(6), 4), lambda: (f8(6), 0), need="compiled")
+def in_either_order(x, n):
+    points = []
+    for i in range(n):
+        points.append((i, x[i]) if i % 2 else (x[i], i > 1))
+    places, heights = np.array(points).T
+    return places, heights
+
+
+@TABLE.add(lambda: (f4(6), 3), lambda: (f8(6), 3), need="right")
+def of_kinds_beside_others(x, n):
+    sums = [(0, None)] if x.dtype == np.float64 else []
+    for i in range(n):
+        total = 0
+        for j in range(i):
+            total += x[j]
+        sums.append((i, total))
+    return np.array(sums)

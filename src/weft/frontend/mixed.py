@@ -29,7 +29,7 @@ from weft.ir.nodes import View
 from weft.numpy_rules.arrays import empty_array, generate, map_array
 from weft.numpy_rules.builder import Builder
 from weft.numpy_rules.elementwise import cast, initialise
-from weft.numpy_rules.indexing import drop_axis
+from weft.numpy_rules.indexing import drop_axis, narrow_axis
 from weft.numpy_rules.reshaping import split_axis
 from weft.numpy_rules.type_conversions import python_cast
 from weft.numpy_rules.values import Array, Either, Growing, Operand, Scalar, Static, Tuple
@@ -283,20 +283,39 @@ def _real(number: Expr) -> Expr:
 
 def numbers_of(ctx: Lowering, held: Growing) -> Array:
     """The numbers as NumPy makes an array of them: one of them at least must have the type of it."""
-    build, kinds = ctx.build, held.kinds[0]
-    fitting = [place for place, kind in enumerate(kinds) if kind is not None and kind.dtype is held.type.dtype]
-    if held.form == "mixed tuple" or None in kinds or not fitting:
+    build, width = ctx.build, len(held.kinds)
+    fitting = [
+        [place for place, kind in enumerate(kinds) if kind is not None and kind.dtype is held.type.dtype]
+        for kinds in held.kinds
+    ]
+    if any(None in kinds for kinds in held.kinds) or not any(fitting):
         raise build.error("E149", "an array of a list of items of these kinds is not compiled", "fill an array instead")
-    numbers, tags = _columns(held)
-    if len(fitting) == len(kinds):
+    columns = _columns(held)
+    if any(len(places) == len(kinds) for places, kinds in zip(fitting, held.kinds, strict=True)):
         build.guard_nonnegative(held.count - 1, "an array of an empty list")
-        return numbers
+    else:
+        found = [_any_of(ctx, columns[width + place], places) for place, places in enumerate(fitting) if places]
+        any_found = reduce(lambda left, right: op("logical_or", (left, right), NP_BOOL), found)
+        build.guard(any_found, "an array of numbers of fewer kinds")
+    return columns[0] if held.form == "mixed" else _first_columns(held, width)
+
+
+def _any_of(ctx: Lowering, tags: Array, places: list[int]) -> Expr:
+    """Whether a number of a column is of one of these kinds."""
 
     def fits(tag: Expr) -> Expr:
         number = op("cast", (_real(tag),), PY_INT)
-        tests = [op("equal", (number, const_index(place)), NP_BOOL) for place in fitting]
+        tests = [op("equal", (number, const_index(place)), NP_BOOL) for place in places]
         return reduce(lambda left, right: op("logical_or", (left, right), NP_BOOL), tests)
 
-    found = call_rule(ctx, "numpy.any", map_array(build, tags, DType.BOOL, fits))
-    _guard_found(ctx, found, "an array of numbers of fewer kinds")
-    return numbers
+    found = call_rule(ctx, "numpy.any", map_array(ctx.build, tags, DType.BOOL, fits))
+    assert isinstance(found, Scalar)
+    return found.expr
+
+
+def _first_columns(held: Growing, width: int) -> Array:
+    """The numbers of tuples, without their kinds."""
+    rows = split_axis(
+        replace(held.buffer.view, shape=(held.count * (2 * width),)), 0, (held.count, const_index(2 * width))
+    )
+    return Array(narrow_axis(rows, 1, const_index(0), const_index(width), const_index(1)), held.buffer.dtype)
