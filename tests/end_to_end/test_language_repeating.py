@@ -89,3 +89,11 @@ def too_many_one_by_one(x, k):
     rows = [x] * k
     rows[1] = x * 2
     return sum(row.sum() for row in rows)
+
+
+@TABLE.add(lambda: (3, 2), lambda: (3, 0))
+def lists_many_times(n, k):
+    row = [1] * n
+    rows = [row, 5] * k
+    row[0] = 7
+    return rows, [[0] * n] * k, [[i * i for i in range(n)], [1] * n] * k, [([0] * n, 2)] * k

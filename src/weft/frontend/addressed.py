@@ -13,9 +13,10 @@ from __future__ import annotations
 
 from weft.frontend.alike import are_alike
 from weft.frontend.context import Lowering
-from weft.frontend.growing import indexed
-from weft.frontend.heap import contents, key_of
+from weft.frontend.growing import indexed, materialised
+from weft.frontend.heap import contents, counted, key_of
 from weft.frontend.known import is_constant_int
+from weft.frontend.rows import as_row, item_kind
 from weft.ir.exprs import Index
 from weft.numpy_rules.scalars import as_index
 from weft.numpy_rules.values import Operand, Ref, Scalar, Tuple
@@ -36,6 +37,30 @@ def addressed(ctx: Lowering, owner: Operand, key: Operand, *added: Operand) -> O
         return held
     if len(ctx.build.scopes) == ctx.activation.depth:  # else it is there in an arm of an expression only
         ctx.env[key_of(owner)] = buffered
+    return buffered
+
+
+def addressed_rows(ctx: Lowering, owner: Operand, key: Operand) -> Operand:
+    """The same for `owner[key]` in `owner[key][j]`: a list of lists that have no other names, as one buffer."""
+    held = contents(ctx, owner)
+    if not isinstance(owner, Ref) or not isinstance(key, Scalar) or is_constant_int(key):
+        return held
+    if not isinstance(held, Tuple) or not held.items or owner.number in ctx.locked:
+        return held
+    position = as_index(ctx.build, key)
+    if position is None or comes_in(ctx, position) or len(ctx.build.scopes) != ctx.activation.depth:
+        return held
+    activation = ctx.activation
+    live = activation.before[activation.path] | activation.after[activation.path]
+    used = counted(ctx, activation, ctx.env, live)
+    if any(not isinstance(item, Ref) or used[item.number] != 1 for item in held.items):
+        return held
+    rows = tuple(contents(ctx, item) for item in held.items)
+    kinds = {item_kind(as_row(row)) for row in rows}
+    if len(kinds) > 1 or None in kinds or (ctx.short_loops and isinstance(rows[0], Tuple)):
+        return held
+    buffered = materialised(ctx, rows, as_row(rows[0]))
+    ctx.env[key_of(owner)] = buffered
     return buffered
 
 

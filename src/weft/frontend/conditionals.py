@@ -22,7 +22,7 @@ from weft.frontend.growing import common_kind, in_buffer
 from weft.frontend.heap import rebound, reconcile
 from weft.frontend.joins import Template
 from weft.frontend.liveness import Names
-from weft.frontend.mixed import is_mixed
+from weft.frontend.mixed import has_kinds
 from weft.frontend.rows import item_kind
 from weft.frontend.statements import lower_block, restore_state, saved_state
 from weft.ir.exprs import Const, Expr
@@ -124,13 +124,13 @@ def _joined(
     arms = [(scope, env) for scope, env in zip(scopes, envs, strict=True) if env is not None]
     operands = [env.get(name, Unbound()) for _, env in arms]
     was_list = _is_list(before.get(name))
-    kind = common_kind(operands) if was_list and any(map(is_mixed, operands)) else None
+    kind = common_kind(operands) if was_list and any(map(has_kinds, operands)) else None
     try:
         if kind is None:
             return join_all(ctx, operands, name)
     except CompileError:
         kind = common_kind(operands)
-        if kind is None or (not was_list and (is_mixed(kind) or ctx.build.site is None)):
+        if kind is None or (not was_list and (has_kinds(kind) or ctx.build.site is None)):
             raise
     if was_list:
         raise BetterBefore(ctx, name, kind)

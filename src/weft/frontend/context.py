@@ -44,7 +44,7 @@ from weft.numpy_rules.values import (
 )
 from weft.support.abi import FunctionRef
 from weft.support.errors import CompileError
-from weft.support.lists import arrays_of, item_of, lists_of, numbers_of_kinds, tuples_of, tuples_of_kinds
+from weft.support.lists import arrays_of, item_of, lists_of, numbers_of_kinds, rows_of, tuples_of, tuples_of_kinds
 from weft.support.records import record
 from weft.support.spans import Located, Span
 from weft.support.texts import text_of
@@ -281,6 +281,9 @@ class Lowering:
         items = elements(held).view
         if held.form == "number":
             return Listed(items, held.type)
+        if held.form == "rows":
+            classes = _classes_of(held.kinds[0] if held.kinds else (held.type,))
+            return Pack((items, Constant(self.constant(classes))), cls=self.constant(rows_of))
         if held.form == "array":
             return Pack((items,), cls=self.constant(arrays_of))
         if held.kinds:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from weft.frontend.addressed import addressed
+from weft.frontend.addressed import addressed, addressed_rows
 from weft.frontend.attributes import attribute, call_rule
 from weft.frontend.branches import bound, choose, split
 from weft.frontend.context import Lowering
@@ -379,7 +379,7 @@ def _subscript(ctx: Lowering, node: ast.Subscript, *, inner: bool = False) -> Op
     else:
         owner = lower_expression(ctx, node.value)
     key = lower_expression(ctx, node.slice)
-    row = row_of_numbers(ctx, contents(ctx, owner), key) if inner else None
+    row = row_of_numbers(ctx, addressed_rows(ctx, owner, key), key) if inner else None
     return row or split(ctx, owner, lambda item: split_key(ctx, key, lambda k: subscript(ctx, item, k)))
 
 

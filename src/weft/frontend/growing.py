@@ -18,8 +18,18 @@ from dataclasses import replace
 
 from weft.frontend.branches import choose, split
 from weft.frontend.context import Lowering
-from weft.frontend.mixed import is_mixed, list_of_kinds, numbers_of, read_mixed, typed_number, widened
+from weft.frontend.mixed import (
+    has_kinds,
+    is_mixed,
+    list_of_kinds,
+    numbers_in_rows,
+    numbers_of,
+    read_mixed,
+    typed_number,
+    widened,
+)
 from weft.frontend.rows import (
+    as_row,
     empty_list,
     flat_size,
     guard_row,
@@ -33,6 +43,7 @@ from weft.frontend.rows import (
 )
 from weft.ir.dtypes import NP_BOOL, DType, ScalarType
 from weft.ir.exprs import Index, const_index, op
+from weft.ir.nodes import Axis, View
 from weft.numpy_rules.arrays import copy_array, empty_array
 from weft.numpy_rules.elementwise import initialise, store
 from weft.numpy_rules.indexing import drop_axis, index_view, narrow_axis
@@ -52,7 +63,7 @@ def common_kind(lists: Iterable[Operand]) -> Operand | None:
         match pending.pop():
             case Tuple(items=items, is_list=True, slot=-1):  # not the caller's own, which is to stay that object
                 lengths.add(len(items))
-                found += items
+                found += map(as_row, items)
             case Growing() as held:
                 lengths.add(-1)
                 found.append(held)
@@ -63,13 +74,13 @@ def common_kind(lists: Iterable[Operand]) -> Operand | None:
     kinds = {item_kind(item) for item in found}
     if len(kinds) == 1 and None not in kinds:
         return found[0] if len(lengths) > 1 else None
-    return list_of_kinds(found) if len(lengths) > 1 or any(map(is_mixed, found)) else None
+    return list_of_kinds(found) if len(lengths) > 1 or any(map(has_kinds, found)) else None
 
 
 def materialised(ctx: Lowering, items: tuple[Operand, ...], like: Operand) -> Growing:
     """Items of one kind in a buffer of their own."""
-    held = empty_list(like)
-    size = width(held) if is_mixed(held) else flat_size(ctx, row_of(items[0]).row) if items else ZERO
+    items, held = tuple(map(as_row, items)), empty_list(like)
+    size = width(held) if is_mixed(held) else _size_of(ctx, items[0]) if items else ZERO
     room = size * len(items)
     buffer = empty_array(ctx.build, (room + _ROOM,), held.type.dtype, name="list")
     held = replace(held, buffer=buffer)
@@ -84,6 +95,7 @@ def indexed(ctx: Lowering, items: tuple[Operand, ...], added: tuple[Operand, ...
 
     What is `added` fits in too.
     """
+    items, added = tuple(map(as_row, items)), tuple(map(as_row, added))
     kinds = {item_kind(item) for item in (*items, *added)}
     is_loose = isinstance(items[0], Scalar) or (isinstance(items[0], Tuple) and not items[0].is_list)
     like = items[0] if len(kinds) == 1 and None not in kinds and is_loose else list_of_kinds((*items, *added))
@@ -119,7 +131,8 @@ def elements(held: Growing) -> Array:
     if held.form == "number":
         return Array(replace(held.buffer.view, shape=(held.count,)), held.buffer.dtype)
     line = replace(held.buffer.view, shape=(held.count * width(held),))
-    return Array(split_axis(line, 0, (held.count, *held.row)), held.buffer.dtype)
+    pairs = (const_index(2),) if held.form == "rows" and held.kinds else ()
+    return Array(split_axis(line, 0, (held.count, *held.row, *pairs)), held.buffer.dtype)
 
 
 def as_array(ctx: Lowering, held: Growing) -> Array:
@@ -128,6 +141,12 @@ def as_array(ctx: Lowering, held: Growing) -> Array:
         return copy_array(ctx.build, numbers_of(ctx, held), order="C")
     if held.buffer.dtype is not DType.FLOAT64 or held.row:
         ctx.build.guard_nonnegative(held.count - 1, "an array of an empty list")
+    if held.form == "rows":
+        ctx.build.guard_nonnegative(held.row[0] - 1, "an array of empty lists")
+        if held.kinds:
+            numbers = numbers_of(ctx, numbers_in_rows(held))
+            rows = split_axis(numbers.view, 0, (held.count, *held.row))
+            return copy_array(ctx.build, Array(rows, numbers.dtype), order="C")
     return copy_array(ctx.build, elements(held), order="C")
 
 
@@ -160,7 +179,7 @@ def _typed(ctx: Lowering, held: Growing, position: Index) -> Operand:
 
 def _check_loose(ctx: Lowering, held: Growing) -> None:
     """Items may be seen beside the list: numbers, which nobody can change."""
-    if held.form in ("array", "list"):
+    if held.form in ("array", "list", "rows"):
         what = f"an {held.form}" if held.form == "array" else "a list"
         message = f"{what} in a list of any length is not taken out of it"
         raise ctx.build.error("E149", message, "use np.array(list)")
@@ -174,16 +193,24 @@ def read_item(ctx: Lowering, held: Growing, key: Operand) -> Operand:
     """`held[key]`."""
     if isinstance(_checked(ctx, key), Slice):
         return _part(ctx, held, key)
-    view, _ = index_view(ctx.build, _positions(held), key)
-    return _typed(ctx, held, view.at(()).index[0])
+    return _typed(ctx, held, place_at(ctx, held, key))
 
 
 def row_of_numbers(ctx: Lowering, held: Operand, key: Operand) -> Operand | None:
-    """The numbers of the list `held[key]`, as a new one; None where that is no list of numbers in a buffer."""
+    """The numbers of the list `held[key]`, as a new one or where they lie; None where those are not in a buffer."""
+    if isinstance(held, Growing) and held.form == "rows" and isinstance(key, Scalar):
+        return row_at(ctx, held, key)
     if not isinstance(held, Growing) or held.form != "list" or held.buffer.rank > 1 or not isinstance(key, Scalar):
         return None
     row = read_item(ctx, replace(held, form="tuple"), key)
     return replace(row, is_list=True) if isinstance(row, Tuple) else row
+
+
+def row_at(ctx: Lowering, held: Growing, key: Operand) -> Growing:
+    """The list `held[key]` of a list of lists, where nobody sees that it is one: its numbers where they lie."""
+    (size,) = held.row
+    line = narrow_axis(held.buffer.view, 0, place_at(ctx, held, key) * width(held), width(held), const_index(1))
+    return replace(numbers_in_rows(held), buffer=Array(line, held.buffer.dtype), count=size)
 
 
 def _part(ctx: Lowering, held: Growing, key: Operand) -> Growing:
@@ -196,9 +223,12 @@ def _part(ctx: Lowering, held: Growing, key: Operand) -> Growing:
     return replace(held, buffer=flat_array(ctx.build, part), count=part.shape[0], shared=shared)
 
 
-def _positions(held: Growing) -> Array:
-    """Something as long as the list, to find a position in."""
-    return Array(replace(held.buffer.view, shape=(held.count,)), held.buffer.dtype)
+def place_at(ctx: Lowering, held: Growing, key: Operand) -> Index:
+    """Where the item `held[key]` stands, an int that counts from the end where it is negative."""
+    line = (Axis(ZERO, ((0, const_index(1)),)),)
+    counted = Array(View(held.buffer.view.container, (held.count,), line), held.buffer.dtype)
+    view, _ = index_view(ctx.build, counted, _checked(ctx, key))
+    return view.at(()).index[0]
 
 
 def _checked(ctx: Lowering, key: Operand) -> Operand:
@@ -209,16 +239,15 @@ def _checked(ctx: Lowering, key: Operand) -> Operand:
 
 def write_item(ctx: Lowering, held: Growing, key: Operand, value: Operand) -> Growing:
     """`held[key] = value`."""
-    held = _fitting(ctx, held, value)
-    if isinstance(key, Slice) or held.form in ("array", "list"):
+    held = fitting(ctx, held, value)
+    if isinstance(key, Slice) or held.form in ("array", "list", "rows"):
         raise ctx.build.error("E148", "this assignment to an item of a list is not compiled", "use an array")
     guard_row(ctx, held, value)
-    view, _ = index_view(ctx.build, _positions(held), _checked(ctx, key))
-    written_row(ctx, replace(held, count=view.at(()).index[0]), held.buffer, value)
+    written_row(ctx, replace(held, count=place_at(ctx, held, key)), held.buffer, value)
     return held
 
 
-def _fitting(ctx: Lowering, held: Growing, value: Operand) -> Growing:
+def fitting(ctx: Lowering, held: Growing, value: Operand) -> Growing:
     """The list in a buffer that such an item fits in."""
     return held if same_items(held, value) else _for_kinds_of(ctx, held, (held, value))
 
@@ -227,15 +256,17 @@ def _for_kinds_of(ctx: Lowering, held: Growing, items: tuple[Operand, ...]) -> G
     like = list_of_kinds(items)
     if like is None:
         raise ctx.build.error("E149", "a list of any length holds items of one kind only", "fill an array instead")
-    return widened(ctx, held, like)
+    return held if like.kinds == held.kinds and like.type == held.type else widened(ctx, held, like)
 
 
 def appended(ctx: Lowering, held: Growing, value: Operand) -> Growing:
     """The list with one more item."""
-    held = _fitting(ctx, held, value)
+    held = fitting(ctx, held, value)
+    if isinstance(value, Growing) and not same_items(held, value):
+        value = _for_kinds_of(ctx, value, (held,))
     guard_row(ctx, held, value)
     build, capacity = ctx.build, held.buffer.shape[0]
-    size = width(held) if is_mixed(held) else flat_size(ctx, row_of(value).row)
+    size = width(held) if is_mixed(held) else _size_of(ctx, value)
     needed = (held.count + 1) * size
 
     def larger() -> Operand:
@@ -248,6 +279,13 @@ def appended(ctx: Lowering, held: Growing, value: Operand) -> Growing:
     buffer = choose(ctx, full, larger, lambda: held.buffer, name="list")
     assert isinstance(buffer, Array)
     return _added(ctx, held, buffer, value)
+
+
+def _size_of(ctx: Lowering, value: Operand) -> Index:
+    """How many elements an item of a list has."""
+    if isinstance(value, Growing):
+        return width(value)
+    return flat_size(ctx, row_of(value).row)
 
 
 def _start(line: Array, length: Index) -> Array:
@@ -278,7 +316,7 @@ def joined(ctx: Lowering, left: Operand, right: Operand) -> Growing | None:
     """`left + right` of two lists of one kind of item, one of them of any length; None for any other operands."""
     like = _joint_kind(left, right)
     first, second = (in_buffer(ctx, side, like) for side in (left, right)) if like is not None else (None, None)
-    if first is None or second is None or first.form == "list":
+    if first is None or second is None or first.form in ("list", "rows"):
         return None
     build = ctx.build
     for known, extent in zip(first.row, second.row, strict=True):
@@ -303,7 +341,7 @@ def _joint_kind(left: Operand, right: Operand) -> Operand | None:
             case Growing():
                 found.append(side)
             case Tuple(items=items, is_list=True):
-                found += items
+                found += map(as_row, items)
             case _:
                 return None
     kinds = {item_kind(item) for item in found}
@@ -325,7 +363,7 @@ def without(ctx: Lowering, held: Growing, position: Index) -> Growing:
 
 def in_front(ctx: Lowering, held: Growing, value: Operand) -> Growing:
     """The list with one more item before all others."""
-    held = _fitting(ctx, held, value)
+    held = fitting(ctx, held, value)
     _check_loose(ctx, held)
     guard_row(ctx, held, value)
     build, size = ctx.build, width(held)

@@ -13,11 +13,13 @@ if nothing else refers to its object (then identity cannot be seen); otherwise t
 
 from __future__ import annotations
 
+import ast
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from weft.frontend.liveness import statements
 from weft.ir.nodes import Bundle, Choice, Listed, Pack
 from weft.numpy_rules.values import Dict, Either, Growing, Iteration, Lent, Made, Method, Operand, Ref, Tuple, Unbound
 from weft.support.errors import CompileError
@@ -239,6 +241,28 @@ def counted(ctx: Lowering, activation: Activation, env: Env, live: Names) -> Cou
             break
         roots += _roots(outer, outer.env, outer.before[outer.path] | outer.after[outer.path])
     return references(env, roots)
+
+
+def unnamed(ctx: Lowering, value: Operand) -> Operand:
+    """What is put into a list for good: the list itself in place of an object that nobody refers to any more."""
+    held = contents(ctx, value) if isinstance(value, Ref) else value
+    if not isinstance(value, Ref) or not isinstance(held, Growing) or not _is_last_use(ctx):
+        return value
+    activation = ctx.activation
+    used = counted(ctx, activation, ctx.env, activation.after[activation.path])
+    return value if used[value.number] else held
+
+
+def _is_last_use(ctx: Lowering) -> bool:
+    """Whether the statement is `rows.append(row)` with plain names, so that nothing in it reads the list later."""
+    for path, stmt in statements(ctx.activation.tree):
+        if path == ctx.activation.path:
+            match stmt:
+                case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name()), args=[ast.Name()], keywords=[])):
+                    return True
+                case _:
+                    return False
+    return False
 
 
 def agreed(operands: Sequence[Operand]) -> Operand:

@@ -46,6 +46,7 @@ from weft.support.records import record
 
 MAX_ALTERNATIVES = 4
 _ONE = const_index(1)
+_OPEN = ("array", "rows")  # lists whose items have a shape known at run time only
 
 
 class Identity(Enum):
@@ -194,7 +195,7 @@ def _merge_plain(build: Builder, left: Template, operand: Operand) -> Template:
 
 def _same_items(left: PassGrowing, right: PassGrowing) -> bool:
     ours, theirs = (
-        (like.type, like.form, len(like.row) if like.form == "array" else like.row, like.parts, like.kinds)
+        (like.type, like.form, len(like.row) if like.form in _OPEN else like.row, like.parts, like.kinds)
         for like in (left.like, right.like)
     )
     return ours == theirs
@@ -385,7 +386,7 @@ def array_sources(template: Template) -> list[tuple[str, ...]]:
 
 def _open_row(held: Growing) -> tuple[Index, ...]:
     """The extents of an item that are known at run time only."""
-    return held.row if held.form == "array" else ()
+    return held.row if held.form in _OPEN else ()
 
 
 def _ref(build: Builder, template: PassArray, name: str) -> Container:

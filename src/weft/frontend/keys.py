@@ -15,7 +15,7 @@ from weft.frontend.context import Lowering
 from weft.frontend.growing import as_array, elements
 from weft.frontend.heap import resolved
 from weft.frontend.iteration import length
-from weft.frontend.mixed import is_mixed
+from weft.frontend.mixed import has_kinds
 from weft.ir.dtypes import DType
 from weft.ir.exprs import Const, Index
 from weft.numpy_rules.arrays import empty_array, generate
@@ -91,7 +91,7 @@ def _plain(ctx: Lowering, key: Operand) -> Operand:
         case Tuple(items=items, is_list=False):
             return replace(key, items=tuple(_plain(ctx, item) for item in items))
         case Growing():
-            return as_array(ctx, key) if is_mixed(key) else elements(key)
+            return as_array(ctx, key) if has_kinds(key) else elements(key)
         case Range(start=start, step=step):
             line = empty_array(ctx.build, (length(ctx, key),), DType.INT64, name="at")
             generate(ctx.build, line.view, lambda point, _: cast(start + step * point[0], DType.INT64))

@@ -50,6 +50,11 @@ def is_mixed(operand: Operand) -> bool:
     return isinstance(operand, Growing) and operand.form in ("mixed", "mixed tuple")
 
 
+def has_kinds(operand: Operand) -> bool:
+    """Whether this is a list of any length in which each number lies beside its kind."""
+    return isinstance(operand, Growing) and bool(operand.kinds)
+
+
 def kinds_of(item: Operand) -> frozenset[Kind]:
     """What a number, or an item of a list of numbers, may be; nothing for any other operand."""
     match item:
@@ -70,7 +75,7 @@ def columns_of(item: Operand) -> tuple[frozenset[Kind], ...] | None:
     """What the places of a tuple of numbers, or of the tuples in a list, may be; None for any other operand."""
     match item:
         case Tuple(items=(_, *_) as items, is_list=False, cls=None, slot=-1):
-            found = tuple(map(kinds_of, items))
+            found = tuple(frozenset[Kind]() if isinstance(item, Growing) else kinds_of(item) for item in items)
             return found if all(found) else None
         case Growing(kinds=kinds, form="mixed tuple"):
             return tuple(map(frozenset, kinds))
@@ -80,8 +85,18 @@ def columns_of(item: Operand) -> tuple[frozenset[Kind], ...] | None:
             return None
 
 
+def numbers_in_rows(held: Growing) -> Growing:
+    """The numbers of all lists in a list of lists, as one list."""
+    form, row = ("mixed", (const_index(2),)) if held.kinds else ("number", ())
+    return replace(held, count=held.count * held.row[0], form=form, row=row)
+
+
 def list_of_kinds(items: Sequence[Operand]) -> Growing | None:
     """An empty list, without a buffer, that holds all these items; None where there is no such thing."""
+    tables = [item for item in items if isinstance(item, Growing) and item.form == "rows"]
+    if tables:
+        line = list_of_kinds([numbers_in_rows(table) for table in tables]) if len(tables) == len(items) else None
+        return None if line is None else replace(line, form="rows", row=(const_index(0),))
     tuples = [columns_of(item) for item in items]
     if items and None not in tuples:
         widths = {len(columns) for columns in tuples if columns is not None}
@@ -127,6 +142,9 @@ def _columns(held: Growing) -> list[Array]:
 
 def widened(ctx: Lowering, held: Growing, like: Growing) -> Growing:
     """A list of numbers, or of tuples, in a buffer for more kinds than it had."""
+    if held.form == "rows":
+        line = widened(ctx, numbers_in_rows(held), replace(like, form="mixed", row=(const_index(2),)))
+        return replace(line, form="rows", count=held.count, row=held.row)
     build, dtype = ctx.build, like.type.dtype
     target = empty_array(build, (held.count * (like.row[0].constant or 0) + _ROOM,), dtype, name="list")
     result = replace(like, buffer=target, count=held.count)

@@ -27,12 +27,13 @@ from weft.frontend.growing import (
     popped_first,
     write_item,
 )
-from weft.frontend.heap import change, contents, kept
+from weft.frontend.heap import change, contents, kept, unnamed
 from weft.frontend.inputs import static_operand
 from weft.frontend.iteration import element, length
 from weft.frontend.keys import whole_key
 from weft.frontend.known import is_constant_int, static_int, string_method
 from weft.frontend.list_methods import place_of, remove_number, sort_numbers, times_in
+from weft.frontend.rows import as_row
 from weft.frontend.texts import position_of_letter
 from weft.ir.dtypes import NP_BOOL, PY_INT, ScalarType
 from weft.ir.exprs import Const, Expr, Index, const_index, op
@@ -375,7 +376,7 @@ def _reading_method(ctx: Lowering, owner: Operand, name: str, args: list[Operand
 def _append(ctx: Lowering, old: Operand, args: list[Operand]) -> _Change:
     (value,) = args
     if isinstance(old, Growing):
-        return appended(ctx, old, value), _NONE
+        return appended(ctx, old, as_row(unnamed(ctx, value))), _NONE
     return Tuple((*_of_list(ctx, old), kept(ctx, value)), is_list=True), _NONE
 
 
@@ -385,7 +386,9 @@ def _extend(ctx: Lowering, old: Operand, args: list[Operand]) -> _Change:
     line = _line_of(added, old) if isinstance(old, Growing) else None
     if isinstance(old, Growing) and line is not None:
         return extended(ctx, old, line), _NONE
-    whole = joined(ctx, old, added) if isinstance(added, Growing) and added.form not in ("array", "list") else None
+    whole = (
+        joined(ctx, old, added) if isinstance(added, Growing) and added.form not in ("array", "list", "rows") else None
+    )
     if whole is not None:
         return whole, _NONE
     if isinstance(old, Growing):

@@ -15,7 +15,7 @@ from dataclasses import replace
 
 from weft.frontend.context import Lowering
 from weft.frontend.growing import indexed
-from weft.frontend.heap import kept, resolved
+from weft.frontend.heap import kept
 from weft.frontend.known import static_int
 from weft.frontend.mixed import list_of_kinds
 from weft.frontend.rows import row_of, width
@@ -66,8 +66,7 @@ def _in_buffer(ctx: Lowering, sequence: Tuple | Growing, wanted: Index) -> Growi
             held = list_of_kinds((item,))
             return None if held is None else _of_one(ctx, held, Scalar(const_index(0)), times)
         case Tuple():
-            plain = resolved(ctx, sequence)
-            held = indexed(ctx, plain.items) if isinstance(plain, Tuple) else None
+            held = indexed(ctx, sequence.items)
         case _:
             held = sequence
     if held is None or held.form not in ("number", "tuple", "mixed", "mixed tuple"):

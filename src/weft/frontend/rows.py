@@ -26,10 +26,10 @@ from weft.numpy_rules.builder import Builder
 from weft.numpy_rules.elementwise import cast, store
 from weft.numpy_rules.gathering import is_new
 from weft.numpy_rules.guards import Held
-from weft.numpy_rules.indexing import drop_axis
+from weft.numpy_rules.indexing import drop_axis, narrow_axis
 from weft.numpy_rules.memory_order import copied_order
 from weft.numpy_rules.reshaping import product, split_axis
-from weft.numpy_rules.values import Array, Dict, Either, Growing, Made, Operand, Scalar, Tuple
+from weft.numpy_rules.values import Array, Dict, Either, Growing, Made, Operand, Scalar, Tuple, Unbound
 from weft.support.abi import NOT_COMPILED
 from weft.support.spans import Span
 
@@ -75,10 +75,23 @@ def _row_of_numbers(nowhere: Array, items: tuple[Operand, ...]) -> Growing:
     return Growing(nowhere, ZERO, ScalarType(common), "tuple", row, parts=types)
 
 
+def as_row(item: Operand) -> Operand:
+    """An item of a list: for a list of numbers of any length, the list that holds nothing else; no other such list."""
+    if not isinstance(item, Growing):
+        return item
+    fits = item.form in ("number", "mixed")
+    return replace(item, count=ONE, form="rows", row=(item.count,)) if fits else Unbound()
+
+
+def has_open_rows(held: Growing) -> bool:
+    """Whether the shape of the items is known at run time only."""
+    return held.form in ("array", "rows")
+
+
 def empty_list(item: Operand) -> Growing:
     """The list of such items that is known before there are any."""
     held = row_of(item)
-    return replace(held, row=(ZERO,) * len(held.row)) if held.form == "array" else held
+    return replace(held, row=(ZERO,) * len(held.row)) if has_open_rows(held) else held
 
 
 def item_kind(item: Operand | None) -> tuple[object, ...] | None:
@@ -89,7 +102,7 @@ def item_kind(item: Operand | None) -> tuple[object, ...] | None:
         return None
     if held is None:
         return None
-    return held.type, held.form, len(held.row) if held.form == "array" else held.row, held.parts, held.kinds
+    return held.type, held.form, len(held.row) if has_open_rows(held) else held.row, held.parts, held.kinds
 
 
 def same_items(held: Growing, item: Operand) -> bool:
@@ -101,7 +114,7 @@ def same_items(held: Growing, item: Operand) -> bool:
 
 def width(held: Growing) -> Index:
     """How many elements an item has."""
-    return product(held.row)
+    return product(held.row) * (2 if held.form == "rows" and held.kinds else 1)
 
 
 def flat_size(ctx: Lowering, row: tuple[Index, ...]) -> Index:
@@ -118,16 +131,23 @@ def guard_row(ctx: Lowering, held: Growing, item: Operand) -> None:
         for part in item.items:
             if isinstance(part, Scalar) and part.type.dtype is DType.INT64:
                 _guard_exact(build, part)
+    if isinstance(item, Growing):
+        _guard_same_shape(build, held, item.row)
     if not isinstance(item, Array):
         return
     if build.span in ctx.refused_lists:
         raise build.error("E149", "an array in a list is written or returned later", "append a copy of it")
     if copied_order(build, [item.view], item.rank) != tuple(range(item.rank)):
         raise build.error("E149", "a list of arrays in Fortran order is not compiled", "append x.copy(order='C')")
+    _guard_same_shape(build, held, item.shape)
+
+
+def _guard_same_shape(build: Builder, held: Growing, shape: tuple[Index, ...]) -> None:
+    """The first item says what shape they have."""
     if held.count.constant == 0:
         return
     first = op("equal", (held.count, ZERO), NP_BOOL)
-    for known, extent in zip(held.row, item.shape, strict=True):
+    for known, extent in zip(held.row, shape, strict=True):
         if known is not extent:
             same = op("equal", (known, extent), NP_BOOL)
             build.guard(op("logical_or", (first, same), NP_BOOL), _RAGGED)
@@ -153,6 +173,11 @@ def written_row(ctx: Lowering, held: Growing, buffer: Array, item: Operand) -> t
                 build.write(buffer.view.at((first + place,)), cast(part.expr, buffer.dtype))
         case Array():
             return _written_array(ctx, held, buffer, item)
+        case Growing(form="rows"):
+            size = width(item)
+            part = narrow_axis(buffer.view, 0, held.count * size, size, ONE)
+            store(build, Array(part, buffer.dtype), Array(replace(item.buffer.view, shape=(size,)), buffer.dtype))
+            return item.row, False
         case _:
             raise build.error("E149", "a list of lists of any length is not compiled", "use an array of two axes")
     return held.row, False

@@ -23,9 +23,10 @@ from weft.frontend.iteration import element
 from weft.frontend.joins import Same
 from weft.frontend.keys import plain_key, split_key
 from weft.frontend.leaving import refuse_copies_of_views
-from weft.frontend.mixed import is_mixed
+from weft.frontend.mixed import has_kinds
 from weft.frontend.objects import augment_object, change_item, delete_item
 from weft.frontend.stores import augment_selected, store_item, store_value
+from weft.frontend.tables import changed_in_table
 from weft.ir.exprs import Expr, Index, Value, const_index
 from weft.ir.nodes import Bundle, Missing, Return
 from weft.numpy_rules.arguments import PythonRaises
@@ -276,6 +277,8 @@ def assign(ctx: Lowering, target: ast.expr, operand: Operand) -> None:
             _widen_for_loop(ctx, name)
         case ast.Tuple(elts=elts) | ast.List(elts=elts):
             _unpack(ctx, target, elts, operand)
+        case ast.Subscript() if changed_in_table(ctx, target, lambda _: operand):
+            pass
         case ast.Subscript(value=owner, slice=key):
             base, index = lower_expression(ctx, owner), lower_expression(ctx, key)
             if isinstance(base, Ref):
@@ -297,7 +300,7 @@ def _widen_for_loop(ctx: Lowering, name: str) -> None:
     frames = [frame for frame in ctx.loops if frame.activation is ctx.activation and name in frame.carried]
     for template in [frame.carried[name] for frame in frames]:
         like = template.operand if isinstance(template, Same) else getattr(template, "like", held)
-        kind = common_kind((held, like)) if is_mixed(like) else None
+        kind = common_kind((held, like)) if has_kinds(like) else None
         if kind is not None and len(ctx.build.scopes) == ctx.activation.depth:
             ctx.env[key_of(ref)] = in_buffer(ctx, held, kind)
 
@@ -365,6 +368,10 @@ def _augmented(ctx: Lowering, stmt: ast.AugAssign) -> bool:
             if isinstance(result, Never):
                 return unreachable(ctx)
             assign(ctx, target, result)
+        case ast.Subscript() as target if changed_in_table(
+            ctx, target, lambda old: _in_place(ctx, name, old, lower_expression(ctx, stmt.value))
+        ):
+            pass
         case ast.Subscript(value=owner, slice=key):
             base, index = lower_expression(ctx, owner), lower_expression(ctx, key)
             _augment_item(ctx, name, base, index, stmt.value)

@@ -107,15 +107,16 @@ class Growing:
     An item is a number, a tuple or list of numbers, or an array, of the shape `row`. Numbers of a tuple that are of
     different types have these in `parts`, and `type` holds them all. Items that are each a number of one of several
     types, or None, or tuples of such, are "mixed": `kinds` says for each place of a tuple which ones, and behind the
-    numbers lies which of them each is. Lists have no other name, and stay in the list. Of arrays the buffer holds
-    copies, which is the same as long as nobody writes to them; `shared` says that other names may refer to some.
+    numbers lies which of them each is. Lists have no other name, and stay in the list; those of any length are "rows"
+    of one length. Of arrays the buffer holds copies, which is the same as long as nobody writes to them; `shared` says
+    that other names may refer to some.
     The lists in one of the caller's (`Lent`) are the rows of a buffer of two axes.
     """
 
     buffer: Array
     count: Index
     type: ScalarType
-    form: Literal["number", "mixed", "tuple", "mixed tuple", "list", "array"] = "number"
+    form: Literal["number", "mixed", "tuple", "mixed tuple", "list", "rows", "array"] = "number"
     row: tuple[Index, ...] = ()
     shared: bool = False
     parts: tuple[ScalarType, ...] = ()

@@ -61,6 +61,13 @@ def lists_of(items: np.ndarray[Any, Any], types: tuple[type, ...]) -> list[list[
     return [list(item) for item in tuples_of(items, types)]
 
 
+def rows_of(items: np.ndarray[Any, Any], classes: tuple[type | None, ...]) -> list[list[Any]]:
+    """Lists of numbers of one class; or of several, each with the place of its class beside it."""
+    if items.ndim == 2:
+        return [_converted(row, classes[0]) for row in items]
+    return [_of_kinds(row[:, 0], row[:, 1], classes) for row in items]
+
+
 def arrays_of(items: np.ndarray[Any, Any]) -> list[np.ndarray[Any, Any]]:
     """Arrays, each with memory of its own."""
     return [item.copy() for item in items]
