@@ -96,4 +96,7 @@ def lists_many_times(n, k):
     row = [1] * n
     rows = [row, 5] * k
     row[0] = 7
-    return rows, [[0] * n] * k, [[i * i for i in range(n)], [1] * n] * k, [([0] * n, 2)] * k
+    same = [[0] * n] * k
+    if k > 1:
+        same[1][0] = 1
+    return rows, same, [[0] * n] * k, [[i * i for i in range(n)], [1] * n] * k, [([0] * n, 2)] * k

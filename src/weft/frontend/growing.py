@@ -95,7 +95,8 @@ def indexed(ctx: Lowering, items: tuple[Operand, ...], added: tuple[Operand, ...
 
     What is `added` fits in too.
     """
-    items, added = tuple(map(as_row, items)), tuple(map(as_row, added))
+    if any(isinstance(item, Growing) for item in (*items, *added)):
+        return None
     kinds = {item_kind(item) for item in (*items, *added)}
     is_loose = isinstance(items[0], Scalar) or (isinstance(items[0], Tuple) and not items[0].is_list)
     like = items[0] if len(kinds) == 1 and None not in kinds and is_loose else list_of_kinds((*items, *added))
