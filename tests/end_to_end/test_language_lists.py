@@ -773,3 +773,68 @@ def test_complex_numbers_have_no_order(function: Any) -> None:
 def test_complex_numbers_of_numpy_are_sorted_by_python() -> None:
     array = np.array([2j, complex(np.nan, 1), 1j, complex(1, np.nan)])
     assert repr(weft.program(sorted_numbers_of_an_array)(array)) == repr(sorted(array))
+
+
+# ---------------------------------------------------------------- parts and places known at run time
+
+
+@TABLE.add(lambda: (4, 6), lambda: (0, 1), lambda: (41, 3))
+def in_a_circle(n, k):
+    people, place, order = list(range(n)), 0, []
+    while people:
+        place = (place + k - 1) % len(people)
+        order.append(people.pop(place))
+    return order
+
+
+@TABLE.add(lambda: (7, 2), lambda: (3, 5), lambda: (3, -1), lambda: (3, -4), lambda: (1, 0), need="compiled")
+def popped_anywhere(n, k):
+    halves = [i * 0.5 for i in range(n)]
+    pairs = [(i, i * 2.0) for i in range(n)]
+    mixed = [0, 1.5]
+    for i in range(n):
+        mixed.append(i)
+    return halves.pop(k), pairs.pop(k), mixed.pop(1), mixed.pop(-1), halves, pairs, mixed
+
+
+@TABLE.add(lambda: (100,), lambda: (2,), lambda: (1,), need="compiled")
+def primes_crossed_out(n):
+    found = [True] * (n + 1)
+    found[0:2] = [False, False]
+    for i in range(2, int(n**0.5) + 1):
+        if found[i]:
+            found[i * i :: i] = [False] * len(found[i * i :: i])
+    return [i for i, prime in enumerate(found) if prime]
+
+
+@TABLE.add(lambda: (7, 2), lambda: (9, 0), need="compiled")
+def parts_replaced(n, k):
+    numbers = [i for i in range(n)]
+    numbers[k : k + 2] = [100, 200]
+    numbers[1:4] = numbers[2:5]
+    numbers[::2] = [7] * len(numbers[::2])
+    numbers[::-1] = numbers[:]
+    return numbers
+
+
+@TABLE.add(lambda: (7, 2), lambda: (9, 0), need="right")
+def parts_of_other_lengths(n, k):
+    numbers = [i for i in range(n)]
+    numbers[k : k + 2] = [100]
+    numbers[1:1] = [5, 6]
+    numbers[::2] = [1]
+    return numbers
+
+
+@TABLE.add(lambda: ([3, 4, -1, 2, -7, 5], 2.0), lambda: ([-3, -1], 0.0))
+def largest_part(numbers, x):
+    best = total = numbers[0]
+    first = start = end = 0
+    for i, number in enumerate(numbers[1:], start=1):
+        if total < 0:
+            total, first = number, i
+        else:
+            total += number
+        if total > best:
+            best, start, end = total, first, i
+    return best, numbers[start : end + 1], numbers[int(x) :]

@@ -248,3 +248,21 @@ def positions(x, n):
     table = [[0] * n for _ in range(n + 1)]
     table[1][0], table[0][1] = 2, x.argmax() % 5
     return x[table], len(table)
+
+
+@TABLE.add(lambda: (5, 7), lambda: (2, 3))
+def rows_looked_at(n, m):
+    table = [[i * m + j for j in range(m)] for i in range(n)]
+    for i in range(len(table)):
+        for j in range(len(table[0])):
+            table[i][j] += i
+    sums = [sum(table[i]) for i in range(n)]
+    return len(table[-1]), sums, sum(table[0], 10), max(table[-1]), min(table[0]), sorted(table[1]), any(table[0])
+
+
+@TABLE.add(lambda: (5, 7), need="right")
+def rows_compared(n, m):
+    table = [[i] * m for i in range(n)]
+    larger = max(table[0], table[1])
+    larger[0] = 9
+    return table

@@ -19,7 +19,7 @@ from weft.frontend.known import is_constant_int
 from weft.frontend.rows import as_row, item_kind
 from weft.ir.exprs import Index
 from weft.numpy_rules.scalars import as_index
-from weft.numpy_rules.values import Operand, Ref, Scalar, Tuple
+from weft.numpy_rules.values import Growing, Operand, Ref, Scalar, Tuple
 
 
 def addressed(ctx: Lowering, owner: Operand, key: Operand, *added: Operand) -> Operand:
@@ -62,6 +62,16 @@ def addressed_rows(ctx: Lowering, owner: Operand, key: Operand) -> Operand:
     buffered = materialised(ctx, rows, as_row(rows[0]))
     ctx.env[key_of(owner)] = buffered
     return buffered
+
+
+def in_memory(ctx: Lowering, held: Operand, *positions: Operand) -> Growing | None:
+    """The items of a list of known length in memory, where a position is known at run time only; else None."""
+    found = [as_index(ctx.build, place) for place in positions if isinstance(place, Scalar)]
+    if not isinstance(held, Tuple) or not held.is_list or not held.items or ctx.short_loops:
+        return None
+    if not any(place is not None and place.constant is None and not comes_in(ctx, place) for place in found):
+        return None
+    return indexed(ctx, held.items)
 
 
 def _is_compared(items: tuple[Operand, ...], added: tuple[Operand, ...]) -> bool:

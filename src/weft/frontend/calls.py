@@ -34,6 +34,7 @@ from weft.frontend.liveness import statement_at
 from weft.frontend.objects import call_method, fixed_items
 from weft.frontend.python_calls import python_call
 from weft.frontend.rows import note_steady
+from weft.frontend.tables import lower_argument
 from weft.ir.exprs import index
 from weft.ir.nodes import Carry, Region, While
 from weft.numpy_rules.arguments import PythonRaises
@@ -75,7 +76,7 @@ def lower_call(ctx: Lowering, node: ast.Call) -> Operand:
     if is_local_name(node):
         return _local(ctx, node)
     callee = lower_expression(ctx, node.func)
-    args, keywords = _arguments(ctx, node)
+    args, keywords = _arguments(ctx, node, callee)
     return split(ctx, callee, lambda item: _call(ctx, node, item, args, keywords))
 
 
@@ -86,7 +87,7 @@ def _local(ctx: Lowering, node: ast.Call) -> Operand:
     return ctx.env.get(str(name.value), Unbound())
 
 
-def _arguments(ctx: Lowering, node: ast.Call) -> tuple[list[Operand], dict[str, Operand]]:
+def _arguments(ctx: Lowering, node: ast.Call, callee: object = None) -> tuple[list[Operand], dict[str, Operand]]:
     args: list[Operand] = []
     for arg in node.args:
         if isinstance(arg, ast.Starred):
@@ -95,7 +96,7 @@ def _arguments(ctx: Lowering, node: ast.Call) -> tuple[list[Operand], dict[str, 
                 raise ctx.error(arg, "E150", "only what has a known length can be unpacked into a call")
             args += inner
         else:
-            args.append(lower_expression(ctx, arg))
+            args.append(lower_argument(ctx, node, callee, arg))
     keywords: dict[str, Operand] = {}
     for keyword in node.keywords:
         if keyword.arg is None:
@@ -147,13 +148,11 @@ def _call_static(
     special = python_call(ctx, target, args, keywords)
     if special is not None:
         return special
-    entry = rule_for(target)
-    if entry is not None:
+    if (entry := rule_for(target)) is not None:
         return apply_rule(ctx, node, entry, args, keywords)
     if is_python_function(target):
         raise ctx.error(node, "E152", "this call is not compiled here", "give its result a name of its own first")
-    made = _made(ctx, target, args, keywords) if isinstance(target, type) else None
-    if made is not None:
+    if isinstance(target, type) and (made := _made(ctx, target, args, keywords)) is not None:
         return made
     name = _full_name(target)
     raise ctx.error(node.func, "E114", f"{name} is not compiled", function_hint(name))

@@ -371,11 +371,11 @@ def _slice(ctx: Lowering, node: ast.Slice) -> Operand:
     return Slice(part(node.lower), part(node.upper), part(node.step))
 
 
-def _subscript(ctx: Lowering, node: ast.Subscript, *, inner: bool = False) -> Operand:
+def lower_subscript(ctx: Lowering, node: ast.Subscript, *, inner: bool = False) -> Operand:
     """`owner[key]`; `inner`: it stands for `rows[i]` in `rows[i][j]`, where nobody sees the list that it is."""
     if isinstance(node.value, ast.Subscript):
         with ctx.at(node.value):
-            owner = _subscript(ctx, node.value, inner=True)
+            owner = lower_subscript(ctx, node.value, inner=True)
     else:
         owner = lower_expression(ctx, node.value)
     key = lower_expression(ctx, node.slice)
@@ -484,7 +484,7 @@ _EXPRESSIONS: dict[type[ast.expr], Callable[..., Operand]] = {
     ast.Dict: _display,
     ast.JoinedStr: _display,
     ast.Slice: _slice,
-    ast.Subscript: _subscript,
+    ast.Subscript: lower_subscript,
     ast.Attribute: _attribute,
     ast.Call: _call,
     ast.Lambda: _lambda,

@@ -18,6 +18,7 @@ from dataclasses import replace
 
 from weft.frontend.branches import choose, split
 from weft.frontend.context import Lowering
+from weft.frontend.heap import contents
 from weft.frontend.mixed import (
     has_kinds,
     is_mixed,
@@ -49,6 +50,7 @@ from weft.numpy_rules.elementwise import initialise, store
 from weft.numpy_rules.indexing import drop_axis, index_view, narrow_axis
 from weft.numpy_rules.reshaping import flat_array, split_axis
 from weft.numpy_rules.values import Array, Either, Growing, Operand, Scalar, Slice, Static, Tuple
+from weft.support.abi import NOT_COMPILED
 
 _ROOM = 8  # elements a new buffer has at least
 ZERO = const_index(0)
@@ -240,11 +242,28 @@ def _checked(ctx: Lowering, key: Operand) -> Operand:
 
 def write_item(ctx: Lowering, held: Growing, key: Operand, value: Operand) -> Growing:
     """`held[key] = value`."""
+    if isinstance(key, Slice):
+        return _with_part(ctx, held, key, value)
     held = fitting(ctx, held, value)
-    if isinstance(key, Slice) or held.form in ("array", "list", "rows"):
+    if held.form in ("array", "list", "rows"):
         raise ctx.build.error("E148", "this assignment to an item of a list is not compiled", "use an array")
     guard_row(ctx, held, value)
     written_row(ctx, replace(held, count=place_at(ctx, held, key)), held.buffer, value)
+    return held
+
+
+def _with_part(ctx: Lowering, held: Growing, key: Slice, value: Operand) -> Growing:
+    """`held[key] = value` for as many numbers of the same type as there were."""
+    build, given = ctx.build, contents(ctx, value)
+    if isinstance(given, Tuple) and given.items and given.slot < 0:
+        given = indexed(ctx, given.items)
+    fits = isinstance(given, Growing) and held.form == given.form == "number" and held.type == given.type
+    if not fits or not isinstance(given, Growing):
+        raise build.error("E148", "this assignment to a slice of a list is not compiled", "use an array")
+    numbers = copy_array(build, elements(given))  # they may be the list's own
+    view, _ = index_view(build, elements(held), key)
+    build.guard_equal(view.shape[0], given.count, f"{NOT_COMPILED}a slice of a list that changes its length")
+    store(build, Array(view, held.buffer.dtype), numbers)
     return held
 
 
@@ -350,13 +369,14 @@ def _joint_kind(left: Operand, right: Operand) -> Operand | None:
 
 
 def without(ctx: Lowering, held: Growing, position: Index) -> Growing:
-    """The list of numbers without the one at a position."""
-    build, after = ctx.build, held.count - 1 - position
-    target = empty_array(build, (held.count + _ROOM,), held.buffer.dtype, name="list")
-    initialise(build, _start(target, position), _start(held.buffer, position))
+    """The list without the item at a position."""
+    build, size = ctx.build, width(held)
+    before, used = position * size, held.count * size
+    target = empty_array(build, (used + _ROOM,), held.buffer.dtype, name="list")
+    initialise(build, _start(target, before), _start(held.buffer, before))
     rest, kept = (
-        Array(narrow_axis(_start(line, end).view, 0, first, after, const_index(1)), held.buffer.dtype)
-        for line, end, first in ((target, held.count - 1, position), (held.buffer, held.count, position + 1))
+        Array(narrow_axis(_start(line, end).view, 0, first, used - size - before, const_index(1)), held.buffer.dtype)
+        for line, end, first in ((target, used - size, before), (held.buffer, used, before + size))
     )
     initialise(build, rest, kept)
     return replace(held, buffer=target, count=held.count - 1)
@@ -391,6 +411,12 @@ def popped_first(ctx: Lowering, held: Growing) -> tuple[Growing, Operand]:
     ctx.build.guard_nonnegative(held.count - 1, "pop from empty list")
     first = _typed(ctx, held, ZERO)
     return _part(ctx, held, Slice(Scalar(const_index(1)), Static(None), Static(None))), first
+
+
+def popped_at(ctx: Lowering, held: Growing, key: Scalar) -> tuple[Growing, Operand]:
+    """The list without an item, and that."""
+    place = place_at(ctx, held, key)
+    return without(ctx, held, place), _typed(ctx, held, place)
 
 
 def popped(ctx: Lowering, held: Growing) -> tuple[Growing, Operand]:

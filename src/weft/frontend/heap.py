@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from weft.frontend.liveness import statements
+from weft.frontend.liveness import statement_at
 from weft.ir.nodes import Bundle, Choice, Listed, Pack
 from weft.numpy_rules.values import Dict, Either, Growing, Iteration, Lent, Made, Method, Operand, Ref, Tuple, Unbound
 from weft.support.errors import CompileError
@@ -255,14 +255,11 @@ def unnamed(ctx: Lowering, value: Operand) -> Operand:
 
 def _is_last_use(ctx: Lowering) -> bool:
     """Whether the statement is `rows.append(row)` with plain names, so that nothing in it reads the list later."""
-    for path, stmt in statements(ctx.activation.tree):
-        if path == ctx.activation.path:
-            match stmt:
-                case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name()), args=[ast.Name()], keywords=[])):
-                    return True
-                case _:
-                    return False
-    return False
+    match statement_at(ctx.activation.tree, ctx.activation.path):
+        case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name()), args=[ast.Name()], keywords=[])):
+            return True
+        case _:
+            return False
 
 
 def agreed(operands: Sequence[Operand]) -> Operand:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
-from weft.frontend.addressed import addressed, comes_in
+from weft.frontend.addressed import addressed, comes_in, in_memory
 from weft.frontend.alike import are_alike, chosen
 from weft.frontend.branches import split
 from weft.frontend.context import Lowering
@@ -24,7 +24,9 @@ from weft.frontend.growing import (
     in_front,
     joined,
     popped,
+    popped_at,
     popped_first,
+    read_item,
     write_item,
 )
 from weft.frontend.heap import change, contents, kept, unnamed
@@ -147,6 +149,9 @@ def slice_of(ctx: Lowering, key: Slice) -> slice | None:
 def sequence_item(ctx: Lowering, owner: Tuple, key: Operand) -> Operand:
     """`owner[key]` of a tuple or list."""
     if isinstance(key, Slice):
+        line = in_memory(ctx, owner, key.start, key.stop)
+        if line is not None:
+            return read_item(ctx, line, key)
         cut = slice_of(ctx, key)
         if cut is None:
             return ctx.build.leave("slice step cannot be zero")
@@ -425,6 +430,9 @@ def _pop(ctx: Lowering, old: Operand, args: list[Operand]) -> _Change:
         return popped(ctx, old)
     if isinstance(old, Growing) and is_constant_int(args[0]) and static_int(ctx, args[0]) == 0:
         return popped_first(ctx, old)
+    line = old if isinstance(old, Growing) else in_memory(ctx, old, *args)
+    if line is not None and isinstance(args[0], Scalar):
+        return popped_at(ctx, line, args[0])
     items = list(_of_list(ctx, old))
     position = static_int(ctx, args[0]) if args else -1
     if position is None or not -len(items) <= position < len(items):

@@ -83,7 +83,7 @@ def _of_one(ctx: Lowering, target: Any, operand: Operand) -> Operand | None:
         return _any_all(ctx, operand, is_any=target is any)
     if target is sorted:
         return _sorted(ctx, operand)
-    if target is len and isinstance(operand, Ref | Lent):
+    if target is len and isinstance(operand, Ref | Lent | Growing):
         held = contents(ctx, operand)
         return Scalar(held.count) if isinstance(held, Growing) else None
     if target is bool and isinstance(operand, Ref | Lent | Dict):

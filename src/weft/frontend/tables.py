@@ -19,12 +19,24 @@ from dataclasses import replace
 
 from weft.frontend.addressed import addressed_rows
 from weft.frontend.context import Lowering
-from weft.frontend.expressions import lower_expression
+from weft.frontend.expressions import lower_expression, lower_subscript
 from weft.frontend.growing import fitting, place_at, read_item, row_at
 from weft.frontend.heap import change, contents
 from weft.frontend.mixed import numbers_in_rows
 from weft.frontend.rows import guard_row, written_row
 from weft.numpy_rules.values import Growing, Operand, Ref, Slice, Static, Tuple
+
+_LOOKING = (len, sum, min, max, any, all, sorted)
+
+
+def lower_argument(ctx: Lowering, call: ast.Call, callee: object, node: ast.expr) -> Operand:
+    """An argument of a call: in `sum(T[i])` nobody sees the list that T[i] is."""
+    target = callee.value if isinstance(callee, Static) else None
+    only_looks = any(target is known for known in _LOOKING) and (len(call.args) == 1 or target is sum)
+    if only_looks and isinstance(node, ast.Subscript):
+        with ctx.at(node):
+            return lower_subscript(ctx, node, inner=True)
+    return lower_expression(ctx, node)
 
 
 def is_table(held: Operand) -> bool:
