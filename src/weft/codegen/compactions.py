@@ -23,7 +23,7 @@ from contextlib import contextmanager
 
 from weft.analysis.compactions import Compaction, compaction
 from weft.analysis.memory import Memory
-from weft.codegen.access import element
+from weft.codegen.access import element, is_strided
 from weft.codegen.copies import are_neighbours
 from weft.codegen.expressions import emit_expr, index_text
 from weft.codegen.flag_counts import emit_flag_count
@@ -49,7 +49,10 @@ def compaction_here(kernel: Kernel, node: Loop) -> Compaction | None:
     """The parts of a loop that collects, where it may be written in blocks."""
     if kernel.rewritten is not None:
         return None
-    return compaction(node, Memory(kernel.program.containers), kernel.apart)
+    found = compaction(node, Memory(kernel.program.containers), kernel.apart)
+    if found is not None and any(is_strided(kernel.container(name)) for name in found.within):
+        return None  # what moves in its own memory moves as bytes
+    return found
 
 
 @record
