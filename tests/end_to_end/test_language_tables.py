@@ -266,3 +266,32 @@ def rows_compared(n, m):
     larger = max(table[0], table[1])
     larger[0] = 9
     return table
+
+
+@TABLE.add(lambda: (2, 3), lambda: (2, 4), lambda: (0, 3), need="compiled")
+def of_other_kinds_later(n, m):
+    table = [[0.0] * m for _ in range(2)]
+    for i in range(n):
+        table[(i * 3 + 1) % 4][i % 2] = 4
+    return table, [[table[i][j] for j in range(m)] for i in range(2)]
+
+
+@TABLE.add(lambda: (True, 3), lambda: (False, 3))
+def one_more_row(flag, n):
+    pairs, table = [[0, 0], [1, 1]], [[0] * n, [1] * n]
+    if flag:
+        pairs.append([2, n])
+        table.append([2] * n)
+    if n > 2:
+        table[n % 2][1] = 0.5
+    return pairs, table
+
+
+@TABLE.add(lambda: (True, 3), lambda: (False, 3), need="right")
+def one_more_row_beside_one_with_a_name(flag, n):
+    row = [0] * n
+    table = [row, [1] * n]
+    if flag:
+        table.append([2] * n)
+    row[0] = 9
+    return table, row

@@ -19,7 +19,7 @@ from weft.frontend.branches import emit_branch, join_all, split
 from weft.frontend.context import Lowering
 from weft.frontend.expressions import condition, lower_expression
 from weft.frontend.growing import common_kind, in_buffer
-from weft.frontend.heap import rebound, reconcile
+from weft.frontend.heap import by_value, counted, mentions, rebound, reconcile
 from weft.frontend.joins import Template
 from weft.frontend.liveness import Names
 from weft.frontend.mixed import has_kinds
@@ -63,7 +63,9 @@ def lower_if(ctx: Lowering, node: ast.If, path: Path) -> bool:
 def _lower_if(ctx: Lowering, node: ast.If, path: Path, wanted: dict[str, Operand]) -> bool:
     with ctx.statement(node, path):
         for name, kind in wanted.items():
-            ctx.env[name] = split(ctx, ctx.env[name], lambda held, kind=kind: in_buffer(ctx, held, kind))
+            ctx.env[name] = split(
+                ctx, _inner_lists(ctx, path, name), lambda held, kind=kind: in_buffer(ctx, held, kind)
+            )
         test = condition(ctx, lower_expression(ctx, node.test))
     if isinstance(test, Const):
         number = 0 if test.value else 1
@@ -76,6 +78,15 @@ def _lower_if(ctx: Lowering, node: ast.If, path: Path, wanted: dict[str, Operand
             lambda: lower_block(ctx, node.orelse, (*path, 1)),
             ctx.activation.after[path],
         )
+
+
+def _inner_lists(ctx: Lowering, path: Path, name: str) -> Operand:
+    """A list with the lists in it that nobody else refers to as values."""
+    held, activation = ctx.env[name], ctx.activation
+    if not mentions(held):
+        return held
+    used = counted(ctx, activation, ctx.env, activation.before[path] | activation.after[path])
+    return by_value(ctx, ctx.env, used, (), held)
 
 
 def lower_if_arms(ctx: Lowering, test: Expr, then: Callable[[], bool], orelse: Callable[[], bool], live: Names) -> bool:

@@ -81,7 +81,8 @@ def common_kind(lists: Iterable[Operand]) -> Operand | None:
 
 def materialised(ctx: Lowering, items: tuple[Operand, ...], like: Operand) -> Growing:
     """Items of one kind in a buffer of their own."""
-    items, held = tuple(map(as_row, items)), empty_list(like)
+    held = empty_list(like)
+    items = tuple(_for_list(ctx, held, as_row(item)) for item in items)
     size = width(held) if is_mixed(held) else _size_of(ctx, items[0]) if items else ZERO
     room = size * len(items)
     buffer = empty_array(ctx.build, (room + _ROOM,), held.type.dtype, name="list")
@@ -282,8 +283,7 @@ def _for_kinds_of(ctx: Lowering, held: Growing, items: tuple[Operand, ...]) -> G
 def appended(ctx: Lowering, held: Growing, value: Operand) -> Growing:
     """The list with one more item."""
     held = fitting(ctx, held, value)
-    if isinstance(value, Growing) and not same_items(held, value):
-        value = _for_kinds_of(ctx, value, (held,))
+    value = _for_list(ctx, held, value)
     guard_row(ctx, held, value)
     build, capacity = ctx.build, held.buffer.shape[0]
     size = width(held) if is_mixed(held) else _size_of(ctx, value)
@@ -299,6 +299,12 @@ def appended(ctx: Lowering, held: Growing, value: Operand) -> Growing:
     buffer = choose(ctx, full, larger, lambda: held.buffer, name="list")
     assert isinstance(buffer, Array)
     return _added(ctx, held, buffer, value)
+
+
+def _for_list(ctx: Lowering, held: Growing, item: Operand) -> Operand:
+    """An item as it lies in a list: of a list of numbers of one type, each beside its kind if the others have kinds."""
+    is_other = isinstance(item, Growing) and not same_items(held, item)
+    return _for_kinds_of(ctx, item, (held,)) if is_other and isinstance(item, Growing) else item
 
 
 def _size_of(ctx: Lowering, value: Operand) -> Index:
