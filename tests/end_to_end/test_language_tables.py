@@ -276,7 +276,7 @@ def of_other_kinds_later(n, m):
     return table, [[table[i][j] for j in range(m)] for i in range(2)]
 
 
-@TABLE.add(lambda: (True, 3), lambda: (False, 3))
+@TABLE.add(lambda: (True, 3), lambda: (False, 3), need="compiled")
 def one_more_row(flag, n):
     pairs, table = [[0, 0], [1, 1]], [[0] * n, [1] * n]
     if flag:
