@@ -88,7 +88,7 @@ def test_computed_axis_is_an_error():
         ("numpy.argmax", (Z,), "E240"),
         ("builtins.min", (A,), "E271"),
         ("builtins.sum", (A,), "E271"),
-        ("builtins.round", (RunTime(2.5), 1), "E270"),
+        ("builtins.round", (RunTime(2.5), -1), "E270"),
         ("ndarray.ravel", (A[:, ::2],), "E282"),
         ("ndarray.reshape", (A[:, ::2], 6), "E281"),
         ("numpy.ascontiguousarray", (A[:, ::2],), "E252"),

@@ -14,13 +14,14 @@ from typing import Any
 from weft.analysis.ranges import index_bounds
 from weft.ir.dtypes import PY_BOOL, PY_COMPLEX, PY_FLOAT, PY_INT, ScalarType
 from weft.ir.exprs import Const, Expr, Index, const, const_index, op
-from weft.numpy_rules.arguments import Given, PythonRaises, is_none, static_value
+from weft.numpy_rules.arguments import Given, PythonRaises, is_none, static_int, static_value
 from weft.numpy_rules.arrays import arithmetic, as_data, number, scalar_of, steady
 from weft.numpy_rules.builder import Builder, NeedText
 from weft.numpy_rules.classes import class_of, require_method
 from weft.numpy_rules.elementwise import apply_ufunc
 from weft.numpy_rules.math_functions import to_int
-from weft.numpy_rules.registry import numpy_rule
+from weft.numpy_rules.registry import numpy_rule, rule_named
+from weft.numpy_rules.rounding import MOST_DIGITS, decimal_round
 from weft.numpy_rules.scalars import compare, convert, int_expr, python_unary, truth
 from weft.numpy_rules.type_conversions import python_cast
 from weft.numpy_rules.values import (
@@ -124,16 +125,36 @@ def as_bool(build: Builder, operand: Operand) -> Expr:
             return python_cast(truth(build, scalar_of(build, other)), PY_BOOL)
 
 
-@numpy_rule("builtins.round", samples=("round(v(2.5))", "round(v(-3.5))", "round(v(7))", "round(v(np.float64(1.5)))"))
+@numpy_rule(
+    "builtins.round",
+    samples=(
+        "round(v(2.5))", "round(v(-3.5))", "round(v(7))", "round(v(np.float64(1.5)))", "round(v(2.675), 2)",
+        "round(v(-0.001), 2)", "round(v(0.5), 0)", "round(v(7), 2)", "round(v(True), 1)",
+        "round(v(np.float32(2.45)), 1)", "round(v(np.float64(2.675)), 2)",
+    ),
+)  # fmt: skip
 def lower_round(build: Builder, number: Operand, ndigits: Given = None) -> Operand:
-    """Half to even, a Python int."""
-    if not is_none(ndigits):
-        raise build.error("E270", "round(x, digits) of a number is not compiled", "use np.round")
+    """Half to even, a Python int; with digits a number of the same type, of a NumPy float as np.round gives it."""
     require_method(number, "__round__")
     data = scalar_of(build, number)
-    if data.type.dtype.kind in "biu":
+    is_whole = data.type.dtype.kind in "biu"
+    if not is_none(ndigits):
+        digits = static_int(build, ndigits, "the digits of round()")
+        if not 0 <= digits <= MOST_DIGITS or (is_whole and not data.type.python) or data.type.dtype.kind == "c":
+            raise build.error("E270", "round(x, digits) of such a number is not compiled", "use np.round")
+        if not is_whole:
+            return _round_to(build, data, digits)
+    if is_whole:
         return Scalar(int_expr(build, data.expr))
     return to_int(build, op("rint", (python_number_expr(build, data, PY_FLOAT),), PY_FLOAT))
+
+
+def _round_to(build: Builder, data: Scalar, digits: int) -> Operand:
+    if data.type.python:
+        return Scalar(decimal_round(build, data.expr, digits))
+    entry = rule_named("numpy.round")
+    assert entry is not None
+    return entry.lower(build, data, Scalar(const_index(digits)))
 
 
 # -- arithmetic -------------------------------------------------------------------------------------------------------
