@@ -279,8 +279,9 @@ def test_isinstance_is_known():
         assert result.value is expected
 
 
-def test_empty_has_type_and_shape():
-    result = outcome("numpy.empty", (RunTime(2), 3), np.float32)
+@pytest.mark.parametrize("name", ["numpy.empty", "numpy.ndarray"])
+def test_empty_has_type_and_shape(name):
+    result = outcome(name, (RunTime(2), 3), np.float32)
 
     assert isinstance(result, Returned)
     assert (result.value.dtype, result.value.shape) == (np.float32, (2, 3))

@@ -209,6 +209,7 @@ def test_every_rule_has_samples_or_a_test_of_its_own():
         "numpy.fill_diagonal",
         "numpy.finfo",
         "numpy.iinfo",
+        "numpy.ndarray",
         "scalar.astype",
         "scalar.conj",
         "scalar.conjugate",

@@ -4,17 +4,36 @@ in:   an operand that is returned, or that Python is given to go on with
 out:  nothing; CompileError where Python would see the difference
 
 A real or imaginary part is a view in NumPy and a copy here. Nobody can tell as long as the complex array that it is a
-part of is not seen beside it: it was made by the program and is not returned with it.
+part of is not seen beside it: it was made by the program and is not returned with it. And nobody can tell any more when
+no name has the copy: `y[:] = 2.0 * np.reshape(y.T, n)` has read it before y is written.
 """
 
 from __future__ import annotations
 
+from collections.abc import Container, Iterable
+
 from weft.frontend.context import Lowering
-from weft.frontend.heap import resolved
+from weft.frontend.heap import is_object, resolved
 from weft.frontend.rows import refuse_shared, refuse_taken
 from weft.ir.nodes import Storage
 from weft.numpy_rules.builder import Builder
-from weft.numpy_rules.values import Array, Dict, Either, Growing, Made, Operand, Tuple
+from weft.numpy_rules.values import (
+    Array,
+    Character,
+    Dict,
+    Either,
+    Growing,
+    Iteration,
+    Made,
+    Never,
+    Operand,
+    Range,
+    Ref,
+    Scalar,
+    Static,
+    Tuple,
+    Unbound,
+)
 
 
 def refuse_copies_of_views(ctx: Lowering, *operands: Operand, returned: bool = False) -> None:
@@ -67,3 +86,51 @@ def _is_unseen(build: Builder, part: str, whole: str, seen: set[str]) -> bool:
     reached = build.reaches(whole)
     own = all(build.container(name).storage in (Storage.TRANSIENT, Storage.ALIAS) for name in reached)
     return part != whole and own and seen.isdisjoint(reached)
+
+
+def forget_copies(ctx: Lowering, before: Container[str]) -> None:
+    """Forget the copies in place of views that this statement made, but for those that something still has."""
+    build, copies = ctx.build, ctx.build.ledger.snapshots
+    made = [name for name in copies if name not in before]
+    held = _held_after(ctx) if made else None
+    if held is None:
+        return
+    pending = [*held, *(item.container for item in build.ledger.held)]
+    kept: set[str] = set()
+    while pending:
+        for name in build.reaches(pending.pop()):
+            if name not in kept:
+                kept.add(name)
+                pending += [copies[name]] if name in copies else []
+    for name in made:
+        if name not in kept:
+            del copies[name]
+            build.ledger.unsure.pop(name, None)
+
+
+def _held_after(ctx: Lowering) -> list[str] | None:
+    """The containers of arrays that something may read after the statement; None where that is not known."""
+    activation = ctx.activation
+    live = activation.after[activation.path]
+    names = [name for name in ctx.env if name in live or name.startswith("@") or is_object(name)]
+    return _containers_in([*(ctx.env[name] for name in names), *activation.names.outer.values()])
+
+
+def _containers_in(operands: Iterable[Operand]) -> list[str] | None:
+    found: list[str] = []
+    pending = list(operands)
+    while pending:
+        match pending.pop():
+            case Array(view=view):
+                found.append(view.container)
+            case Growing(buffer=buffer):
+                found.append(buffer.view.container)
+            case Tuple(items=items) | Dict(items=items) | Made(items=items) | Either(items=items):
+                pending += items
+            case Iteration(items=items):
+                pending += items
+            case Scalar() | Static() | Range() | Ref() | Character() | Unbound() | Never():
+                pass  # what a list or dict holds has a key of its own in the environment
+            case _:
+                return None
+    return found

@@ -22,7 +22,7 @@ from weft.frontend.inputs import UnsupportedArgument, static_operand
 from weft.frontend.iteration import element
 from weft.frontend.joins import Same
 from weft.frontend.keys import plain_key, split_key
-from weft.frontend.leaving import refuse_copies_of_views
+from weft.frontend.leaving import forget_copies, refuse_copies_of_views
 from weft.frontend.mixed import has_kinds
 from weft.frontend.objects import augment_object, change_item, delete_item
 from weft.frontend.stores import augment_selected, store_item, store_value
@@ -156,8 +156,12 @@ def _lower_statement(ctx: Lowering, stmt: ast.stmt, path: Path) -> bool:
         case ast.Try():
             return lower_try(ctx, stmt, path)
         case _:
+            copies = set(ctx.build.ledger.snapshots)
             with ctx.statement(stmt, path):
-                return _simple(ctx, stmt)
+                goes_on = _simple(ctx, stmt)
+            if goes_on:  # a `return` has handed on what it made
+                forget_copies(ctx, copies)
+            return goes_on
 
 
 def _simple(ctx: Lowering, stmt: ast.stmt) -> bool:

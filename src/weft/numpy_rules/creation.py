@@ -83,6 +83,12 @@ def lower_empty(build: Builder, shape: Operand, dtype: Given = None, order: Oper
     return _constant(build, shape, dtype, order, None)
 
 
+@numpy_rule("numpy.ndarray")
+def lower_ndarray(build: Builder, shape: Operand, dtype: Given = None, *, order: Operand | str = "C") -> Operand:
+    """The class itself, which gives an array of undefined contents: without memory to look at, as `np.empty`."""
+    return _constant(build, shape, dtype, order, None)
+
+
 @numpy_rule(
     "numpy.full",
     samples=(
