@@ -6,9 +6,11 @@ import warnings
 from typing import Any
 
 import numpy as np
+import pytest
 
 import weft
 from tests.compiling import PLAINLY
+from weft.driver import compiler
 
 pytestmark = PLAINLY
 
@@ -64,3 +66,56 @@ def test_a_refusal_that_is_an_error_stays_one() -> None:
         except weft.CompileError:
             continue
         raise AssertionError("no error")
+
+
+def mixed_up(seed: int, steps: int) -> Any:
+    mask = (1 << 64) - 1
+    out = np.empty(steps)
+    for i in range(steps):
+        seed = (seed + 0x9E3779B97F4A7C15) & mask
+        z = seed
+        z = (z ^ (z >> 30)) * 5 & mask
+        z = (z ^ (z >> 27)) * 3 & mask
+        out[i] = z / mask
+    return out
+
+
+def halved(number: int, steps: int) -> int:
+    for _ in range(steps):
+        number = number // 2 + 1
+    return number
+
+
+@pytest.fixture
+def lowered(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """The functions that are looked at."""
+    found: list[Any] = []
+    lower = compiler.lower_program
+
+    def counting(function: Any, *rest: Any, **options: Any) -> Any:
+        found.append(function)
+        return lower(function, *rest, **options)
+
+    monkeypatch.setattr(compiler, "lower_program", counting)
+    return found
+
+
+def test_pieces_that_get_ints_beyond_64_bits_are_not_looked_at_for_ever(lowered: list[Any]) -> None:
+    program = weft.program(mixed_up)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for steps in (500, 501, 502):
+            np.testing.assert_array_equal(program(7, steps), mixed_up(7, steps))
+        lowered.clear()
+        program(7, 5000)
+    assert len(lowered) <= 1
+
+
+def test_ints_beyond_64_bits_do_not_speak_for_others(lowered: list[Any]) -> None:
+    program = weft.program(halved)
+    for _ in range(100):
+        assert program(2**80, 3) == halved(2**80, 3)
+    assert len(lowered) < 50
+    assert program.stats.variants == 0
+    assert program(80, 3) == halved(80, 3)
+    assert program.stats.variants == 1

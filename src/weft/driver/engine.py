@@ -45,6 +45,7 @@ _MAX_VARIANTS = 8
 _MAX_GENERAL = 16
 _MAX_LENGTHS = 2  # of a list that Python changes between calls of a piece
 _MAX_REFUSED = 32  # calls whose exact types are looked at before their classes tell
+_BEYOND = 2**63
 _LOOK_AGAIN = 256  # after so many calls the exact types are looked at again
 _MAX_ALIKE = 4  # variants of one kind of arguments, functions among them, before the old ones are forgotten
 
@@ -87,21 +88,32 @@ class Hopeless:
         """What to call with such arguments; None where their types are to be looked at."""
         if not self._found:
             return None
-        classes = tuple(map(type, params))
+        classes = _classes(params)
         turns, target = self._found.get(classes, (0, None))
         if target is None or turns < _MAX_REFUSED:
             return None
         self._found[classes] = turns + 1, target
         return target if turns % _LOOK_AGAIN else None
 
-    def note(self, params: Sequence[Any], target: Callable[..., Any]) -> None:
-        """A call is refused, and this runs instead."""
-        classes = tuple(map(type, params))
-        self._found[classes] = self._found.get(classes, (0, target))[0] + 1, target
+    def note(self, params: Sequence[Any], target: Callable[..., Any]) -> int:
+        """A call is refused, and this runs instead; how often that was so."""
+        classes = _classes(params)
+        turns = self._found.get(classes, (0, target))[0] + 1
+        self._found[classes] = turns, target
+        return turns
 
     def clear(self) -> None:
         """There is hope."""
         self._found.clear()
+
+
+def _classes(params: Sequence[Any]) -> tuple[type, ...]:
+    """The classes of arguments; ints beyond 64 bits, which no kernel takes, are objects among them."""
+    classes = tuple(map(type, params))
+    if int not in classes or all(-_BEYOND <= param < _BEYOND for param in params if type(param) is int):
+        return classes
+    return tuple(object if cls is int and not -_BEYOND <= param < _BEYOND else cls
+                 for cls, param in zip(classes, params, strict=True))  # fmt: skip
 
 
 class Engine:
@@ -188,7 +200,10 @@ class Engine:
                 self._cell.cell_contents = self.function
                 self.family.note_little(self.function)
             return False
-        except GoesToPython:
+        except GoesToPython:  # for what these arguments are, not for their types
+            if self._hopeless.note(params, self.function) == _MAX_REFUSED and self._cell is not None and not self.infos:
+                self._cell.cell_contents = self.function
+                self.family.note_little(self.function)
             return False
         return True
 
