@@ -15,11 +15,12 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from importlib.metadata import entry_points, version
+from importlib.metadata import entry_points
 from types import MappingProxyType
 from typing import TypeAlias, cast
 
 from weft.cli.words import suggest
+from weft.driver.fingerprints import VERSION
 from weft.support.errors import WeftError
 
 Run: TypeAlias = Callable[[Sequence[str]], int]
@@ -82,7 +83,7 @@ def _parser() -> argparse.ArgumentParser:
         epilog="\n".join(["commands:", *lines, "", "`weft command --help` says what each of them takes."]),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--version", action="version", version=f"weft {version('weft')}")
+    parser.add_argument("--version", action="version", version=f"weft {VERSION}")
     parser.add_argument("command", nargs="?", help=argparse.SUPPRESS)
     return parser
 

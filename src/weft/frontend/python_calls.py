@@ -7,7 +7,6 @@ out:  what Python gives, with the very objects that are in the lists; None where
 from __future__ import annotations
 
 import operator
-import sys
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -19,9 +18,8 @@ from weft.frontend.heap import contents
 from weft.frontend.inputs import static_operand
 from weft.frontend.iteration import element, length
 from weft.frontend.keys import plain_key
-from weft.frontend.mixed import kinds_of
 from weft.frontend.objects import constant_key, fixed_items
-from weft.ir.dtypes import PY_BOOL, PY_FLOAT, PY_INT, ScalarType
+from weft.ir.dtypes import PY_BOOL, PY_INT, ScalarType
 from weft.ir.exprs import Index, const, const_index, index
 from weft.ir.nodes import Carry, Loop, Region
 from weft.numpy_rules.python_functions import class_of
@@ -48,7 +46,6 @@ _OPERATORS: Final = {  # functions of `operator`, and what they do
     "ge": "greater_equal",
 }  # fmt: skip
 _TAKING_ITEMS = (sum, min, max, any, all)
-_COMPENSATED = sys.version_info >= (3, 12)  # sum() of floats keeps track of what rounding lost
 
 
 def python_call(ctx: Lowering, target: Any, args: list[Operand], keywords: dict[str, Operand]) -> Operand | None:
@@ -157,20 +154,15 @@ def _sorted(ctx: Lowering, operand: Operand) -> Operand | None:
 
 
 def _sum(ctx: Lowering, iterable: Operand, start: Operand) -> Operand:
-    def add(total: Operand, item: Operand) -> Operand:
-        result = binary(ctx, "add", total, item)
-        if _COMPENSATED and PY_FLOAT in kinds_of(result):
-            raise ctx.build.error("E271", "sum() of Python floats keeps what rounding loses", "use np.sum")
-        return result
-
+    """A sum like any other. Python from 3.12 on keeps what rounding loses in one of floats: nearer to the true sum."""
     if isinstance(start, Static) and isinstance(start.value, str):
         return ctx.build.leave("sum() can't sum strings")
     items = fixed_items(ctx, iterable)
     if items is None:
-        return _fold(ctx, iterable, start, add)
+        return _fold(ctx, iterable, start, lambda total, item: binary(ctx, "add", total, item))
     total = start
     for item in items:
-        total = add(total, item)
+        total = binary(ctx, "add", total, item)
     return total
 
 
