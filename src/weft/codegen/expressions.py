@@ -122,7 +122,8 @@ class _Rendering:
         Exponentials of imaginary numbers are a cosine and a sine, which vectorized loops have.
         """
         scalars, dtype = self.kernel.scalars(), expr.type.dtype
-        if expr in self.kept_apart:
+        picked = self.kernel.picks and expr.name == "select" and dtype is DType.FLOAT64
+        if picked or expr in self.kept_apart:
             condition, yes, no = (operand.text for operand in operands)
             return f"{self.kernel.support.need('pick', dtype)}(-(int{8 * dtype.itemsize}_t){condition}, {yes}, {no})"
         free = scalars.arrays and not self.kernel.support.strict

@@ -141,6 +141,7 @@ class Kernel:
     libraries: list[str] = field(default_factory=list[str])
     takeovers: dict[str, str] = field(default_factory=dict[str, str])  # new -> old, whose memory it may have
     flags: Flags | None = None
+    picks: bool = False  # choices by truth values are made in bits, where gcc would make branches of them
     rewritten: frozenset[str] | None = None  # in a second run of a nest: the containers it writes again
     unit_axes: frozenset[tuple[str, int]] = frozenset()  # container, axis: known to have the stride of an element
     vectors: Vectors | None = None  # in a row that is computed in whole vectors: how they are read and written

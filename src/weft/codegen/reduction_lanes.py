@@ -21,12 +21,13 @@ from typing import Final, TypeAlias
 
 from weft.codegen.flag_counts import emit_flag_count
 from weft.codegen.math_functions import LIBRARY_NAMES
-from weft.codegen.reduction_state import Reduction
+from weft.codegen.reduction_state import FLAG_LANES, Reduction
 from weft.ir.dtypes import DType
 from weft.ir.exprs import Expr, Op
 
 _LANE_BYTES: Final = 256  # of all lanes together: four of the widest registers
 _GROUP_BYTES: Final = 512  # of the lanes of all results of a group
+_WIDE_BYTES: Final = 8  # of a lane
 _STEPS: Final = 16  # additions per lane and block
 _WORTH: Final = 128  # with so many elements it pays to have all lanes, which must be joined in the end
 _NARROW: Final = 8
@@ -259,7 +260,10 @@ def _lanes(group: Group) -> int:
     if any(operations(reduction) > _LONG for reduction in group):
         return _NARROW
     room = min(_LANE_BYTES, _GROUP_BYTES // power_of_two(len(group)))
-    return max(_NARROW, room // max(reduction.dtype.itemsize for reduction in group))
+    widest = max(reduction.dtype.itemsize for reduction in group)
+    if widest == _WIDE_BYTES and len(group) <= 2 and any(reduction.reads_flags for reduction in group):
+        return FLAG_LANES
+    return max(_NARROW, room // widest)
 
 
 def power_of_two(number: int) -> int:

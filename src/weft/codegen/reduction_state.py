@@ -22,6 +22,7 @@ from weft.support.errors import InternalError
 from weft.support.records import record
 
 POSITIONS: Final = ("argmin", "argmax")
+FLAG_LANES: Final = 64  # gcc makes vectors of truth values in memory and numbers of eight bytes where so many fill one
 _NAME: Final = re.compile(r"[A-Za-z_]\w*")
 
 
@@ -87,6 +88,13 @@ class Reduction:
     # -- elements and results
 
     @property
+    def reads_flags(self) -> bool:
+        """Whether elements depend on truth values that lie in memory."""
+        containers = self.kernel.program.containers
+        reads = [memlet.container for tasklet in self.source.body for _, memlet in tasklet.reads]
+        return any(containers[name].dtype is DType.BOOL for name in reads)
+
+    @property
     def type(self) -> str:
         """The C type of the numbers combined."""
         return c_type(self.dtype)
@@ -140,7 +148,9 @@ class Reduction:
         number = self.kernel.names.claim("l")
         self.kernel.line(self.simd() if checked and self.warnings.checked else "#pragma omp simd")
         with self.kernel.block(f"for (int64_t {number} = 0; {number} < {count}; ++{number})"):
+            self.kernel.picks = isinstance(count, int) and count < FLAG_LANES and self.reads_flags
             yield number
+            self.kernel.picks = False
 
     def finite(self, name: str) -> str:
         """Whether a number is, as a C expression."""

@@ -21,7 +21,7 @@ DEVICES = ("cpu",)
 # The passes that can be left out, one by one; here too so that a wrong name is told without loading the compiler.
 PASSES = (
     "name-arrays", "simplify", "common-results", "structure-continues", "bounded-counts", "unify-carries",
-    "unify-branches", "split-ranges", "hoist-guards", "gather-guards", "guards-ahead", "inner-products",
+    "unify-branches", "split-ranges", "hoist-guards", "gather-guards", "guards-ahead", "dead-code", "inner-products",
     "inline-producers", "distribute-loops", "loop-reductions", "recurrences-outward", "sums-forward", "loop-to-map",
     "collapse-maps", "rows-in-order", "sums-outward", "pack-lines", "split-maps", "add-products", "sums-of-rows",
     "contractions", "choose-stores", "read-pieces", "strip-survivors", "fuse-maps", "block-products",

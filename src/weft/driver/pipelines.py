@@ -14,6 +14,7 @@ from weft.passes.choose_stores import ChooseStores
 from weft.passes.collapse_maps import CollapseMaps
 from weft.passes.common_results import CommonResults
 from weft.passes.contractions import Contractions
+from weft.passes.dead_code import DropDeadCode
 from weft.passes.dense_refs import DenseRefs
 from weft.passes.distribute_loops import DistributeLoops
 from weft.passes.expand_elementwise import ExpandElementwise
@@ -86,6 +87,7 @@ def _loops_to_maps() -> tuple[Pass, ...]:
         HoistGuards(),
         GatherGuards(),
         GuardsAhead(),  # of those that are left
+        DropDeadCode(loop_sites=True),  # what only sites needed that nobody leaves through any more
         InnerProducts(),  # before producers are looked at: of a sum they need not be stored
         ExpandElementwise(),
         InlineProducers(),  # before loops are judged: memory allocated in an iteration is in their way

@@ -7,12 +7,13 @@ after:   the same without the guard: n is the length of an array, and each itera
 
 A Python int that a loop only adds bounded numbers to stays within what it was before the loop and the largest number of
 iterations times the most an iteration adds. Nobody waits for 2**61 turns of a `while`: at one in a nanosecond they take
-70 years.
+70 years. Nor for so many of loops in loops, if each of their turns looks at an element before it counts: the C compiler
+might run other loops in no time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import field, replace
 from typing import ClassVar, Final
 
@@ -20,8 +21,22 @@ from weft.analysis.conditions import OVERFLOWS
 from weft.analysis.facts import Facts, as_index
 from weft.analysis.ranges import INT64_MAX, INT64_MIN, fits_int64, index_bounds
 from weft.ir.dtypes import PY_INT
-from weft.ir.exprs import Expr, Index, Op, Value, index
-from weft.ir.nodes import Branch, Continue, Guard, Loop, Node, Program, Region, Tasklet, View, While, Yield
+from weft.ir.exprs import Expr, Index, Op, Value, index, values_in
+from weft.ir.nodes import (
+    Branch,
+    Break,
+    Carry,
+    Continue,
+    Guard,
+    Loop,
+    Node,
+    Program,
+    Region,
+    Tasklet,
+    View,
+    While,
+    Yield,
+)
 from weft.ir.traverse import all_nodes
 from weft.passes.base import Bench, Session, rewrite_nodes, rewrite_regions
 from weft.support.records import record
@@ -87,21 +102,27 @@ class _Versions:
 
     start: Value
     steps: dict[Value, tuple[int, int]] = field(default_factory=dict[Value, tuple[int, int]])
+    inner: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])  # what turns of loops inside add
 
     def follow(self, loop: Loop | While) -> bool:
         """Whether the loop does nothing but add bounded numbers to it, in one way through its body."""
-        last = loop.body.nodes[-1] if loop.body.nodes else None
-        if not isinstance(last, Continue) or any(_goes_on(node) for node in loop.body.nodes[:-1]):
+        if not _has_one_way(loop):
             return False
         self.steps[self.start] = (0, 0)
         self.region(loop.body)
-        position = [carry.target for carry in loop.carries].index(self.start)
-        end = last.values[position]
-        grown = None if isinstance(end, View) else self.step(end)
+        grown = self.grown(loop, self.start)
         if grown is None:
             return False
         self.steps[self.start] = grown  # of an iteration
         return True
+
+    def grown(self, loop: Loop | While, target: Value) -> tuple[int, int] | None:
+        """What a turn adds to a version that it carries, without loops inside; None if it does something else."""
+        position, last = [carry.target for carry in loop.carries].index(target), loop.body.nodes[-1]
+        end = last.values[position] if isinstance(last, Continue) else None
+        after = None if end is None or isinstance(end, View) else self.step(end)
+        low, high = self.steps[target]
+        return None if after is None else (after[0] - low, after[1] - high)
 
     def region(self, region: Region) -> None:
         for node in region.nodes:
@@ -111,8 +132,33 @@ class _Versions:
                         self.note(let.value, self.step(let.expr))
                 case Branch():
                     self.branch(node)
+                case Loop():
+                    self.loop(node)
                 case _:
                     continue
+
+    def loop(self, loop: Loop) -> None:
+        """A loop inside: a version that it carries is one after it, too. What its turns add is counted apart."""
+        if not _has_one_way(loop) or any(isinstance(node, Break) for node in all_nodes(loop.body)):
+            return
+        targets = [carry.target for carry in loop.carries if self.step_of(carry) is not None]
+        before, inner = dict(self.steps), len(self.inner)
+        for carry in loop.carries:
+            if carry.target in targets and isinstance(carry.target, Value):
+                self.note(carry.target, self.step_of(carry))
+        self.region(loop.body)
+        for target in targets:
+            grown = self.grown(loop, target) if isinstance(target, Value) else None
+            if grown is None or (any(grown) and not (grown[0] < grown[1] and _counts_elements(loop, self.steps))):
+                self.steps, self.inner = before, self.inner[:inner]  # nor is anything a version that is made of it
+                return
+            self.inner.append(grown)
+
+    def step_of(self, carry: Carry) -> tuple[int, int] | None:
+        """How far a carry is from the counter before its loop; None where it is something else."""
+        if not isinstance(carry.target, Value) or isinstance(carry.init, View):
+            return None
+        return self.step(carry.init)
 
     def branch(self, node: Branch) -> None:
         self.region(node.then)
@@ -149,6 +195,8 @@ class _Versions:
         low, high = index_bounds(first)
         least, most = self.steps[self.start]
         low, high = low + min(0, turns * least), high + max(0, turns * most)
+        low += _MOST_TURNS * min((0, *(down for down, _ in self.inner)))
+        high += _MOST_TURNS * max((0, *(up for _, up in self.inner)))
         for value, (down, up) in self.steps.items():
             ends = (low, high) if value == self.start else (low + min(0, down), high + max(0, up))
             if ends[0] >= INT64_MIN and ends[1] <= INT64_MAX:
@@ -165,6 +213,28 @@ def _most_turns(loop: Loop | While, facts: Facts) -> int | None:
     # What a fact says is not negative may be added: the shorter of two arrays is no longer than either.
     forms = (span, *(span + fact.index for fact in facts.constraints))
     return max(0, min(index_bounds(form)[1] for form in forms)) // abs(by) + 1
+
+
+def _counts_elements(loop: Loop, versions: Container[Value]) -> bool:
+    """Whether it depends on the element that a turn looks at what becomes of a counter."""
+    varying: set[Value] = set()
+    for node in loop.body.nodes:
+        match node:
+            case Tasklet(reads=reads, lets=lets):
+                varying.update(value for value, at in reads if any(loop.var in place.values for place in at.index))
+                varying.update(let.value for let in lets if values_in(let.expr) & varying)
+            case Branch(condition=condition, results=results) if values_in(condition) & varying:
+                if any(result in versions for result in results if isinstance(result, Value)):
+                    return True
+            case _:
+                continue
+    return False
+
+
+def _has_one_way(loop: Loop | While) -> bool:
+    """Whether turns go on at the end of the body alone."""
+    nodes = loop.body.nodes
+    return bool(nodes) and isinstance(nodes[-1], Continue) and not any(map(_goes_on, nodes[:-1]))
 
 
 def _goes_on(node: Node) -> bool:

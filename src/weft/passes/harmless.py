@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from weft.ir.exprs import Expr, Op, const, op
+from weft.ir.exprs import Const, Expr, Op, const, op
 from weft.passes.tasklets import can_warn
 
 # By operation: the operand to replace, and the number in its place. Whatever the others are, nothing happens.
@@ -26,6 +26,9 @@ _FUNCTIONS: Final = {
 }  # fmt: skip
 
 
+_MOST_HALVES: Final = 8  # twice the exponent of a power that is a few products and roots
+
+
 def harmless(expr: Expr, condition: Expr, *, truth: bool, functions: bool = False) -> Op | None:
     """An operation that warns only where a condition is true, or false; None where it is not known how.
 
@@ -33,7 +36,8 @@ def harmless(expr: Expr, condition: Expr, *, truth: bool, functions: bool = Fals
     """
     if not isinstance(expr, Op):
         return None
-    kinds = {"f": _FLOATS | _FUNCTIONS, "i": _INTEGERS, "u": _INTEGERS} if functions else {"f": _FLOATS}
+    floats = _FLOATS | _FUNCTIONS if functions or _is_product(expr) else _FLOATS
+    kinds = {"f": floats, "i": _INTEGERS, "u": _INTEGERS} if functions else {"f": floats}
     known = kinds.get(expr.type.dtype.kind, {}).get(expr.name)
     if known is None:
         return None
@@ -44,6 +48,13 @@ def harmless(expr: Expr, condition: Expr, *, truth: bool, functions: bool = Fals
     instead = const(number, operand.type)
     chosen = op("select", (condition, *((operand, instead) if truth else (instead, operand))), operand.type)
     return op(expr.name, (*expr.args[:place], chosen, *expr.args[place + 1 :]), expr.type)
+
+
+def _is_product(expr: Op) -> bool:
+    """Whether this is a square, or another power that costs no more than a few products."""
+    exponent = expr.args[1].value if expr.name == "power" and isinstance(expr.args[1], Const) else None
+    few = isinstance(exponent, float) and abs(2 * exponent) <= _MOST_HALVES and 2 * exponent == round(2 * exponent)
+    return few or expr.name == "square"
 
 
 def _is_quiet(expr: Expr) -> bool:
