@@ -33,7 +33,7 @@ from weft.ir.traverse import values_defined_in
 from weft.passes.accumulations import Step, combined, raised
 from weft.passes.base import Bench
 from weft.passes.loop_bodies import Count, computed, counted, ends, is_less, turn_of
-from weft.passes.straight_code import Code, Write
+from weft.passes.straight_code import Code, Write, bare_value
 from weft.passes.tasklets import can_warn
 from weft.support.records import record
 
@@ -116,9 +116,10 @@ def covers(code: Code, targets: Sequence[Target], loop: Loop) -> bool:
 
 def _inner(code: Code, step: Step) -> Reduce | None:
     """The reduction whose result is what a step adds."""
-    if not isinstance(step.element, Value) or step.element not in code.reads:
+    total = bare_value(step.element)
+    if total is None or total not in code.reads:
         return None
-    return code.reduces.get(code.reads[step.element].container)
+    return code.reduces.get(code.reads[total].container)
 
 
 def _joins(inner: Reduce, step: Step, loop: Loop) -> bool:
