@@ -838,3 +838,12 @@ def largest_part(numbers, x):
         if total > best:
             best, start, end = total, first, i
     return best, numbers[start : end + 1], numbers[int(x) :]
+
+
+@TABLE.add(lambda: (3, 1, 2.5), lambda: (0, 1, 2.5), need="right")
+def an_array_of_many_numbers_of_two_types(k, a, b):
+    """As many ways as this could be would be compiled for hours."""
+    first = [a if k > 0 else b, a if k > 1 else b, a if k > 2 else b, a if k > 3 else b, a if k > 4 else b]
+    second = [a if k < 0 else b, a if k < 1 else b, a if k < 2 else b, a if k < 3 else b, a if k < 4 else b]
+    third = [a if k == 0 else b, a if k == 1 else b, a if k == 2 else b, a if k == 3 else b, a if k == 4 else b]
+    return np.array([first, second, third]), first

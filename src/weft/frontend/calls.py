@@ -316,14 +316,13 @@ def apply_rule(
             words = f"{what} of {entry.name} is not compiled"
             raise ctx.error(node, "E115", words, f"compiled: ({known})") from problem
 
-    def apply(position: int, done: list[Operand]) -> Operand:
-        if position == len(values):
-            named = dict(zip(keywords, done[len(args) :], strict=True))
-            return _lowered(ctx, lower, otherwise, done[: len(args)], named)
-        return split_all(ctx, values[position], lambda item: apply(position + 1, [*done, item]))
+    def apply(given: Operand) -> Operand:
+        assert isinstance(given, Tuple)
+        named = dict(zip(keywords, given.items[len(args) :], strict=True))
+        return _lowered(ctx, lower, otherwise, [*given.items[: len(args)]], named)
 
-    values = [_looked_at(ctx, entry, value) for value in (*args, *keywords.values())]
-    return apply(0, [])
+    values = tuple(_looked_at(ctx, entry, value) for value in (*args, *keywords.values()))
+    return split_all(ctx, Tuple(values), apply)
 
 
 def _lowered(

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TypeAlias
+from math import prod
+from typing import Final, TypeAlias
 
 from weft.frontend.branches import split
 from weft.frontend.context import Lowering
@@ -22,6 +23,8 @@ from weft.numpy_rules.arrays import empty_array, generate
 from weft.numpy_rules.elementwise import cast
 from weft.numpy_rules.scalars import int_expr
 from weft.numpy_rules.values import Either, Growing, Operand, Range, Scalar, Slice, Static, Tuple
+
+_MOST_WAYS: Final = 512  # each of them is code
 
 _Split: TypeAlias = Callable[[Lowering, Operand, Callable[[Operand], Operand]], Operand]
 
@@ -42,6 +45,8 @@ def whole_key(ctx: Lowering, key: Operand) -> Operand:
 
 def split_all(ctx: Lowering, operand: Operand, then: Callable[[Operand], Operand]) -> Operand:
     """`then(operand)` for every alternative of a choice, and of those among the items of a tuple or list."""
+    if _ways(operand) > _MOST_WAYS:
+        raise ctx.build.error("E231", "this has too many items that may be of several types here", "use an array")
     if isinstance(operand, Either):
         return split(ctx, operand, then)
     return _split_items(ctx, operand, then, split_all)
@@ -58,6 +63,19 @@ def _split_items(ctx: Lowering, operand: Operand, then: Callable[[Operand], Oper
         return one(ctx, items[len(done)], lambda item: rest((*done, item)))
 
     return rest(())
+
+
+def _ways(operand: Operand) -> int:
+    """In how many ways an alternative can be taken for each choice."""
+    match operand:
+        case Either(items=items):
+            return len(items)
+        case Tuple(items=items):
+            return prod(map(_ways, items))
+        case Slice(start=start, stop=stop, step=step):
+            return _ways(start) * _ways(stop) * _ways(step)
+        case _:
+            return 1
 
 
 def _has_choice(operand: Operand) -> bool:
