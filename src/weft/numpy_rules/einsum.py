@@ -62,6 +62,8 @@ class _Term:
         "einsum('ijk->ki', f8[2, 3, 4])",
         "einsum('ij->', b1[2, 3])",
         "einsum('ij->ji', f8[2, 3])",
+        "einsum('->', f8[()])",
+        "einsum('...->...', i4[()])",
         "einsum('i,i->i', f8[3], f4[3])",
         "einsum('i,j->ji', i8[3], i8[4])",
         "einsum('ij,jk->ik', f8[2, 3], f8[3, 4])",
@@ -145,7 +147,10 @@ def _parsed(text: str, arrays: Sequence[Array]) -> tuple[list[str], str]:
 def _extents(build: Builder, terms: Sequence[_Term]) -> Extents:
     found: Extents = {}
     for term in terms:
+        own: Extents = {}
         for letter, extent in zip(term.letters, term.array.shape, strict=True):
+            if own.setdefault(letter, extent) is not extent:  # of a diagonal, no axis is repeated
+                build.guard_equal(own[letter], extent, "einsum: the axes of a diagonal differ")
             known = found.get(letter, _ONE)
             if known is _ONE:
                 found[letter] = extent
@@ -199,7 +204,7 @@ def _of_one(build: Builder, text: str, terms: Sequence[_Term], output: str, exte
     summed = "".join(letter for letter in extents if letter not in output)
     source = _laid_out(term, output + summed, extents)
     if not summed:
-        return term.array.viewed(source)
+        return _finished(build, term.array.viewed(source))
     shape = tuple(extents[letter] for letter in output)
     result = _new(build, text, [term.array], shape, term.array.dtype)
     _sum(build, result, source)
