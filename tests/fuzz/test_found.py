@@ -300,3 +300,28 @@ def complex_numbers_are_in_order_by_their_parts(z, w):
             out[i, j, 6] = 2.0 >= z[i]  # noqa: SIM300 - the number may be on either side
             out[i, j, 7] = z[i] < True
     return out
+
+
+@FOUND.add(
+    *(lambda value=value: (np.array([value, 1.0]), np.ones(3, np.int32)) for value in (np.nan, np.inf, -1e300, -7.0)),
+    lambda: (np.array([1e300, 1.0]), np.ones(3, np.float32)),
+)
+def numbers_in_arrays_without_axes_warn_when_they_are_cast(x, b):
+    b[0] = np.where(x[0] < 0, x[0], 2 * x[0])
+    for i in range(2):
+        b[i] = np.where(x[i] > 5, x[i], x[0])
+    b[2] = np.asarray(x[0])
+    c = np.zeros((), b.dtype)
+    c[...] = np.asarray(x[0])
+    return c
+
+
+@FOUND.add(*(lambda value=value: (np.array([value, 1.0]), np.ones(3, np.int32)) for value in (np.nan, 1e300, -7.0)))
+def one_number_for_many_places_warns_when_it_is_cast(x, b):
+    np.put(b, [0, 1], x[:1])
+    b.flat[1:] = x[:1]
+    b.put(0, np.asarray(x[0]))
+    c = np.zeros((2, 2), b.dtype)
+    c.flat = x[:1]
+    np.fill_diagonal(c, x[:1])
+    return c

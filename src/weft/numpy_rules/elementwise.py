@@ -433,6 +433,8 @@ def store(build: Builder, target: Array, value: Scalar | Array, words: str = "ca
     refuse_readonly(build, target)
     if target.rank == 0:
         expr = scalar_expr(build, value)
+        if isinstance(value, Array) and cast_warns(value.dtype, target.dtype):
+            expr = build.let(cast(expr, target.dtype), "x", warn=build.warn_site(words))
         build.write(target.view.at(()), cast(narrowed(build, expr, target.dtype), target.dtype))
         return
     if isinstance(value, Array):

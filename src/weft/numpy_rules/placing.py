@@ -40,6 +40,7 @@ from weft.numpy_rules.elementwise import (
     store_where,
 )
 from weft.numpy_rules.gathering import may_share, scatter, write_selected
+from weft.numpy_rules.indexing import drop_axis
 from weft.numpy_rules.masks import count_true, mask_of
 from weft.numpy_rules.picking import along_axis, fitted_positions
 from weft.numpy_rules.registry import numpy_rule
@@ -85,7 +86,7 @@ def repeated(build: Builder, values: Array | Scalar, shape: tuple[Index, ...]) -
     flat = flat_array(build, values)
     (count,) = flat.shape
     if count is ONE:
-        return Scalar(build.read(flat.view, (ZERO,), flat.dtype))
+        return flat.viewed(drop_axis(flat.view, 0, ZERO))
     build.guard_nonnegative(count - 1, "there are no values")
     target = empty_array(build, shape, flat.dtype)
     params = coordinates(build, shape)
