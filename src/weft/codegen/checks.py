@@ -13,7 +13,7 @@ from weft.codegen.c_types import literal
 from weft.codegen.scalars import Operand
 from weft.codegen.support_functions import SupportFunctions
 from weft.ir.dtypes import DType
-from weft.ir.ops import OPS, OVERFLOWING, may_warn
+from weft.ir.ops import OPS, ORDERS, OVERFLOWING, may_warn
 
 _BY_SECOND: Final = frozenset(("divide", "floor_divide"))  # infinite by a second operand of zero: divide, else overflow
 _BY_FIRST: Final = frozenset(("power", "reciprocal"))
@@ -37,8 +37,9 @@ _DOMAINS: Final = {
 }
 
 # Of complex numbers: what each step tells, whatever becomes of it, and what is asked of the result.
-_BY_STEPS: Final = frozenset(("multiply", "square", "divide", "reciprocal"))
-_OF_COMPLEX: Final = {"add": "check_parts", "subtract": "check_parts", "exp": "check_exp"}
+_BY_STEPS: Final = frozenset(("multiply", "square", "divide", "reciprocal", *ORDERS))
+_OF_COMPLEX: Final = {"add": "check_parts", "subtract": "check_parts", "exp": "check_exp", "sign": "check_sign"}
+_GROWING: Final = frozenset(("sin", "cos"))  # with the imaginary part
 
 # The smallest number that is truncated to an int32.
 _INT32_LOW: Final = {DType.FLOAT32: -(2.0**31), DType.FLOAT64: math.nextafter(-(2.0**31) - 1, 0.0)}
@@ -101,6 +102,8 @@ def check(
 def _check_steps(support: SupportFunctions, name: str, source: DType, texts: list[str], *, lone: bool) -> str:
     if name in ("divide", "reciprocal"):
         return f"{support.need(f'check_{name}', source)}({', '.join(texts)})"
+    if name in ORDERS:
+        return f"{support.need('check_order', source)}({', '.join(texts)})"
     function = support.need("check_multiply" if lone else "check_multiply_arrays", source)
     return f"{function}({texts[0]}, {texts[-1]})"
 
@@ -114,7 +117,8 @@ def _infinite(name: str, source: DType, texts: list[str]) -> str:
         snapped = " | WEFT_FP_INVALID" if name == "floor_divide" else ""
         return f"{zero.format(which)} ? WEFT_FP_DIVIDE : WEFT_FP_OVERFLOW{snapped}"
     warns = OPS[name].warns
-    kind = "OVERFLOW" if "o" in warns else "DIVIDE" if "d" in warns else ""
+    grows = "o" in warns or (source.kind == "c" and name in _GROWING)
+    kind = "OVERFLOW" if grows else "DIVIDE" if "d" in warns else ""
     return f"WEFT_FP_{kind}" if kind else "0"
 
 

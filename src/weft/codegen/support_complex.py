@@ -316,6 +316,22 @@ static int32_t weft_check_multiply_arrays_$S($T a, $T b)
 #endif
 }
 """,
+    "check_sign": """
+static inline int32_t weft_check_sign_$S($T r, $T a, int32_t infinite)
+{
+    (void)r, (void)infinite;
+    return @isfinite(a) & (%hypot(__real__ a, __imag__ a) > $MAX) ? WEFT_FP_OVERFLOW : 0;
+}
+""",
+    # NumPy compares the imaginary parts only of numbers whose real parts are equal.
+    "check_order": """
+static inline int32_t weft_check_order_$S($T a, $T b)
+{
+    const $R ar = __real__ a, ai = __imag__ a, br = __real__ b, bi = __imag__ b;
+    const int32_t first = __builtin_isnan(ar) | __builtin_isnan(br), second = __builtin_isnan(ai) | __builtin_isnan(bi);
+    return first | ((ar == br) & second) ? WEFT_FP_INVALID : 0;
+}
+""",
     # Parts that have nothing to do with each other: NaN in one of them does not hide what happens in the other.
     "check_parts": """
 static inline int32_t weft_check_parts_$S($T r, $T a, $T b, int32_t infinite)

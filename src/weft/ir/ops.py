@@ -127,6 +127,7 @@ SCANS: Final = ("add", "multiply", "minimum", "maximum")  # of which there are r
 # ---- warnings -------------------------------------------------------------------------------------------------------
 
 OVERFLOWING: Final = frozenset(("add", "subtract", "multiply", "negative", "absolute"))  # of integers
+ORDERS: Final = frozenset(("less", "less_equal", "greater", "greater_equal"))
 _INTEGER_DIVISIONS: Final = frozenset(("floor_divide", "remainder", "fmod", "reciprocal"))
 
 
@@ -141,6 +142,8 @@ def may_warn(name: str, source: DType, result: DType, *, lone: bool = False) -> 
         return (source.kind in "fc" and result.kind in "iu") or narrows(source, result)
     if source.kind in "biu":
         return name in _INTEGER_DIVISIONS
+    if name in ORDERS:  # of real numbers NumPy says nothing
+        return source.kind == "c"
     return bool(OPS[name].warns) and not (name == "absolute" and source.kind == "f")
 
 

@@ -14,11 +14,6 @@ from weft.ir.exprs import Expr, op
 _ORDERS: Final = {"less": "less", "less_equal": "less", "greater": "greater", "greater_equal": "greater"}
 
 
-def is_order(name: str) -> bool:
-    """Whether a ufunc asks which of two numbers is first."""
-    return name in _ORDERS
-
-
 def order_of_parts(name: str, left: Expr, right: Expr) -> Expr:
     """A comparison of two complex numbers of one type."""
     part = ScalarType(DType.FLOAT32 if left.type.dtype is DType.COMPLEX64 else DType.FLOAT64)

@@ -19,10 +19,10 @@ import numpy as np
 from weft.ir.dtypes import NP_BOOL, DType, ScalarType, dtype_of
 from weft.ir.exprs import Const, Expr, Index, Value, const, const_index, index, op
 from weft.ir.nodes import Elementwise, Reduce, View
-from weft.ir.ops import OPS, narrows
+from weft.ir.ops import OPS, ORDERS, narrows
 from weft.numpy_rules.builder import Builder
 from weft.numpy_rules.choosing import chosen_from, harmless, note_chosen_by_all, note_made
-from weft.numpy_rules.complex_orders import is_order, order_of_parts
+from weft.numpy_rules.complex_orders import order_of_parts
 from weft.numpy_rules.memory_order import OrderRule, iteration_order
 from weft.numpy_rules.powers import fast_powers, take_fast_ways
 from weft.numpy_rules.values import Array, Masked, Never, Operand, Scalar
@@ -220,7 +220,7 @@ def _scalar(
     """An operation that gives a NumPy scalar; `lone`: an operator on NumPy scalars, which warns in words of its own."""
     given = [scalar_expr(build, part) for part in parts]
     args = [cast(narrowed(build, expr, target), target) for expr, target in zip(given, loop, strict=False)]
-    by_parts = lone and loop[0].kind == "c" and is_order(name)
+    by_parts = lone and loop[0].kind == "c" and name in ORDERS
     expr = order_of_parts(name, *args) if by_parts else operation(name, args, loop[-1])
     overflows = lone and name in _OVERFLOWING and loop[0].kind in "iu"
     warn = build.warn_site(f"scalar {words}" if lone else words) if overflows or may_warn(name, loop) else -1
@@ -256,7 +256,7 @@ def _mixed_comparison(name: str, left: Expr, right: Expr) -> Expr:
 def may_warn(name: str, loop: Sequence[DType]) -> bool:
     """Whether a loop of these types can give a RuntimeWarning."""
     if loop[0].kind in "fc":
-        return bool(OPS[name].warns)
+        return bool(OPS[name].warns) or (loop[0].kind == "c" and name in ORDERS)
     return name in ("floor_divide", "remainder", "divide", "fmod", "reciprocal") and loop[0].kind in "iu"
 
 

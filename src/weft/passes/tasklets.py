@@ -12,17 +12,18 @@ from dataclasses import field, replace
 
 from weft.ir.exprs import Const, Expr, Index, Op, Value
 from weft.ir.nodes import Elements, Let, Map, Memlet, Node, Region, Tasklet
-from weft.ir.ops import OPS
+from weft.ir.ops import OPS, ORDERS
 from weft.ir.substitution import Substitution
 from weft.passes.base import Bench, rewrite_nodes
 from weft.support.records import record
 
 
 def can_warn(expr: Expr) -> bool:
-    """Whether some operation in it can give a RuntimeWarning, as far as its name tells."""
+    """Whether some operation in it can give a RuntimeWarning, as far as its name and the kind of its operands tell."""
     if not isinstance(expr, Op):
         return False
-    return bool(OPS[expr.name].warns) or any(can_warn(argument) for argument in expr.args)
+    warns = OPS[expr.name].warns or (expr.name in ORDERS and expr.args[0].type.dtype.kind == "c")
+    return bool(warns) or any(can_warn(argument) for argument in expr.args)
 
 
 def explicit(node: Map, bench: Bench) -> Map:
