@@ -334,7 +334,16 @@ def complex_numbers_in_order_warn_of_nan_in_arrays_only(x, y, n):
     for i in range(len(x)):
         if x[i] > y[i]:
             counted += 1
-    return (x < y).sum(), np.where(x >= y, x * 2, y), x[m] <= y[m], x[x > n], np.less(x[1], y[1]), counted
+    return (
+        (x < y).sum(),
+        np.where(x >= y, x * 2, y),
+        x[m] <= y[m],
+        x[x > n],
+        np.less(x[1], y[1]),
+        counted,
+        n > y,
+        x >= 2j,
+    )
 
 
 @FOUND.add(

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Final
 
 from weft.ir.dtypes import NP_BOOL, PY_FLOAT, PY_INT, DType, ScalarType
 from weft.ir.exprs import Const, Expr, op, python_const
@@ -24,11 +25,21 @@ _FAST: dict[ScalarType, dict[float, str]] = {
     PY_INT: {2: "square", 1: "positive", -1: "reciprocal"},
     PY_FLOAT: {0.5: "sqrt"},
 }
+# A number of Python's leaves its comparison with an array to the array, which sees it from the other side.
+_FROM_THE_OTHER_SIDE: Final = {
+    "less": "greater", "less_equal": "greater_equal", "greater": "less", "greater_equal": "less_equal",
+}  # fmt: skip
 Body = Callable[[Sequence[Expr]], Expr]
 
 
 def operator_ufunc(name: str, left: Operand, right: Operand) -> tuple[str, tuple[Operand, ...]]:
     """The ufunc that an operator of arrays calls."""
+    if name in _FROM_THE_OTHER_SIDE and isinstance(left, Scalar) and isinstance(right, Array):
+        turns = left.type.python and "c" in (
+            left.type.dtype.kind,
+            right.dtype.kind,
+        )  # those of real numbers do not warn
+        return (_FROM_THE_OTHER_SIDE[name], (right, left)) if turns else (name, (left, right))
     if name != "power" or not isinstance(left, Array) or not isinstance(right, Scalar) or not right.type.python:
         return name, (left, right)
     literal = _literal(right.expr)
