@@ -128,13 +128,17 @@ def _decide(build: Builder, name: str, difference: Index) -> bool | None:
 
 
 def _guard_exact_float(build: Builder, expr: Expr) -> None:
-    """Python compares ints and floats exactly; doubles do so up to 2**53."""
+    """Python compares ints and floats exactly; doubles do so up to 2**53.
+
+    The int itself is compared: a difference would have to be kept from wrapping around, by a bound that is tighter.
+    """
     if expr.type != PY_INT:
         return
-    polynomial = int_expr(build, expr)
-    limit = 1 << 53
-    build.guard_nonnegative(limit - polynomial, "int beyond 2**53 compared with a float")
-    build.guard_nonnegative(polynomial + limit, "int beyond 2**53 compared with a float")
+    value, limit = int_expr(build, expr), 1 << 53
+    pairs = (value, const_index(limit)), (const_index(-limit), value)
+    for low, high in pairs:
+        if not build.proves_nonnegative(high - low):
+            build.guard(op("less_equal", (low, high), NP_BOOL), "int beyond 2**53 compared with a float")
 
 
 def _fold(name: str, left: Expr, right: Expr) -> Expr | None:
