@@ -427,3 +427,17 @@ def explicit_raise(n):
     if n < 0:
         raise ValueError("n must not be negative")
     return n
+
+
+# ---------------------------------------------------------------- branches that meet again and again
+
+
+@TABLE.add(lambda: (f8(9), [k * 0.25 - 4.0 for k in range(40)]))
+def last_of_nested_branches(v, steps):
+    last = 0.0
+    for x in v:
+        for t in steps:
+            if x > t:  # noqa: SIM102
+                if x < t + 1.5:
+                    last = x - t
+    return last

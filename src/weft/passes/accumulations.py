@@ -9,7 +9,7 @@ The element depends on nothing that is carried. NumPy's minimum and maximum give
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -23,6 +23,8 @@ from weft.passes.tasklets import can_warn
 from weft.support.abi import WarnSite
 from weft.support.records import record
 
+# As many choices and updates are looked at for one value: branches that meet again and again have 2**n ways through.
+_MOST_FORMS: Final = 100
 _SUMS: Final = ("add", "subtract")
 _EXTREMES: Final = ("minimum", "maximum")
 _LOGICAL: Final = ("logical_and", "logical_or")
@@ -62,19 +64,21 @@ class Recogniser:
 
     def step(self, end: Expr, write: Write | None = None) -> Step | None:
         """The step that leads to an expression; `write` is the one that stores it, if one does."""
-        found = self._step(end)
+        found = self._step(end, iter(range(_MOST_FORMS)))
         if found is None or not self._is_sound(found, write):
             return None
         return found
 
     # ---- shapes of updates ----
 
-    def _step(self, end: Expr) -> Step | None:
+    def _step(self, end: Expr, forms: Iterator[int]) -> Step | None:
+        if next(forms, None) is None:
+            return None
         expr, private, warn = self.code.defined(end, self.start)
-        found = self._form(expr, warn)
+        found = self._form(expr, warn, forms)
         return None if found is None else replace(found, private=found.private | private)
 
-    def _form(self, expr: Expr, warn: int) -> Step | None:
+    def _form(self, expr: Expr, warn: int, forms: Iterator[int]) -> Step | None:
         match expr:
             case Index():
                 rest = expr - self.start
@@ -86,7 +90,7 @@ class Recogniser:
             case Op(name="subtract", args=(left, right)):
                 return self._sum("add", "subtract", left, right, warn)
             case Op(name="select", args=(condition, yes, no)):
-                return self._choice(condition, yes, no)
+                return self._choice(condition, yes, no, forms)
             case _:
                 return None
 
@@ -99,7 +103,7 @@ class Recogniser:
             return True
         return is_tag(self.start) and tag_of(expr) == (self.start, False)
 
-    def _choice(self, condition: Expr, yes: Expr, no: Expr) -> Step | None:
+    def _choice(self, condition: Expr, yes: Expr, no: Expr, forms: Iterator[int]) -> Step | None:
         extreme = self._extreme(condition, yes, no)
         if extreme is not None:
             return extreme
@@ -108,16 +112,16 @@ class Recogniser:
         for kept, taken, then in ((no, yes, True), (yes, no, False)):
             expr, copies, _ = self.code.defined(kept, self.start)
             if self._is_start(expr):
-                step = self._masked(condition, taken, then=then)
+                step = self._masked(condition, taken, forms, then=then)
                 return None if step is None else replace(step, private=step.private | copies)
-        return self._both(condition, yes, no)
+        return self._both(condition, yes, no, forms)
 
     def _stays(self, expr: Expr) -> bool:
         return self._is_start(self.code.defined(expr, self.start)[0])
 
-    def _masked(self, condition: Expr, end: Expr, *, then: bool) -> Step | None:
+    def _masked(self, condition: Expr, end: Expr, forms: Iterator[int], *, then: bool) -> Step | None:
         """A step that is taken under a condition only."""
-        step = self._step(end)
+        step = self._step(end, forms)
         if step is None:
             return self._flag(condition, end, then=then)
         type_ = self.start.type
@@ -135,8 +139,8 @@ class Recogniser:
         holds = condition if then else op("logical_not", (condition,), NP_BOOL)
         return Step("logical_or", "set", holds, chosen=end)
 
-    def _both(self, condition: Expr, yes: Expr, no: Expr) -> Step | None:
-        first, second = self._step(yes), self._step(no)
+    def _both(self, condition: Expr, yes: Expr, no: Expr, forms: Iterator[int]) -> Step | None:
+        first, second = self._step(yes, forms), self._step(no, forms)
         if first is None or second is None or (first.op, first.combine) != (second.op, second.combine):
             return None
         if first.chosen is not None or first.combine in _GROWING:
