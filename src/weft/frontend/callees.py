@@ -24,7 +24,8 @@ from weft.frontend.hints import function_hint
 from weft.frontend.inputs import IMPORTED_MODULES, Namespace, static_operand
 from weft.frontend.liveness import Names, StatementPath, flow, local_names, names_read, parameters
 from weft.frontend.normalise import normalise
-from weft.frontend.normalise_expressions import place_written_out
+from weft.frontend.normalise_expressions import place_of_property, place_written_out
+from weft.frontend.properties import is_property, way_to
 from weft.frontend.source import SourceUnavailable, read_function
 from weft.frontend.split import split_stores
 from weft.frontend.trees import LOCAL
@@ -110,7 +111,7 @@ def find_callee(ctx: Lowering, node: ast.Call, operand: Operand) -> Callee | Non
                 slot = ctx.inputs.raw(Slot(SlotKind.ATTRIBUTE, slot, "py_func"), function) if slot >= 0 else -1
             else:
                 function = value
-            return _real_function(ctx, node, function, slot, (("slot", slot),), ())
+            return real_function(ctx, node, function, slot, (("slot", slot),), ())
         case Method(owner=Instance() as owner, name=name):
             return _method(ctx, node, owner, owner.cls, name)
         case Method(owner=Tuple(cls=cls, slot=slot) as owner, name=name) if cls is not None and slot >= 0:
@@ -142,7 +143,7 @@ def _method(ctx: Lowering, node: ast.Call, owner: Instance | Tuple, cls: type, n
             node, "E154", f"'{name}' is a function of the object, not of its class", "pass it as an argument"
         )
     slot = ctx.inputs.fixed(Slot(SlotKind.ATTRIBUTE, home, name), getattr(cls, name))
-    return _real_function(ctx, node, found, slot, (("slot", owner.slot), ("attr", name)), leading)
+    return real_function(ctx, node, found, slot, (("slot", owner.slot), ("attr", name)), leading)
 
 
 def _bound_method(ctx: Lowering, node: ast.Call, slot: int) -> Callee:
@@ -152,10 +153,10 @@ def _bound_method(ctx: Lowering, node: ast.Call, slot: int) -> Callee:
     function, place = method.__func__, ctx.inputs.fixed(Slot(SlotKind.ATTRIBUTE, slot, "__func__"), method.__func__)
     if not isinstance(function, FunctionType):
         raise ctx.error(node, "E154", "this method is not a plain function", "call it outside of the program")
-    return _real_function(ctx, node, function, place, (("slot", place),), (owner,))
+    return real_function(ctx, node, function, place, (("slot", place),), (owner,))
 
 
-def _real_function(
+def real_function(
     ctx: Lowering,
     node: ast.Call,
     function: FunctionType,
@@ -163,6 +164,7 @@ def _real_function(
     steps: tuple[tuple[str | int, ...], ...],
     leading: tuple[Operand, ...],
 ) -> Callee:
+    """A function that exists as an object, in a slot that is checked on every call."""
     defaults, keyword_defaults = function.__defaults__ or (), function.__kwdefaults__ or {}
     if slot >= 0 and function is ctx.inputs.objects[slot]:
         # What a debugger or a reloader may change in a function that stays the same object.
@@ -350,6 +352,8 @@ def _inlined_calls(
         for node in calls
         if _is_user_function(ctx, node.func, names, env, local, imported) or _has_key(ctx, node, names, local)
     ]
+    attributes = [node for node in ast.walk(tree) if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load)]
+    places += [place_of_property(node) for node in attributes if is_property(ctx, node, names, env, local)]
     written = [node for node in ast.walk(tree) if isinstance(node, _WRITTEN_OUT) and not is_generator(node)]
     for node in filter(is_expandable, (*written, *taken_at_once(tree))):
         whole = [node, *sources(node)]
@@ -415,7 +419,7 @@ def _is_user_function(
                 return True
             return isinstance(operand, Static) and is_python_function(operand.value)
         case ast.Attribute(value=ast.Name() | ast.Attribute() as value, attr=attr):
-            name, way = _way_to(value)
+            name, way = way_to(value)
             operand = env.get(name, imported.get(name)) if name in local else ctx.inputs.lookup(names, name)
             if isinstance(value, ast.Name):
                 return _is_user_method(operand, attr)
@@ -426,15 +430,6 @@ def _is_user_function(
             return True
         case _:
             return False
-
-
-def _way_to(node: ast.expr) -> tuple[str, list[str]]:
-    """Of `a.b.c` the name it begins with and the attributes that follow; "" where it begins with something else."""
-    way: list[str] = []
-    while isinstance(node, ast.Attribute):
-        way.insert(0, node.attr)
-        node = node.value
-    return (node.id if isinstance(node, ast.Name) else ""), way
 
 
 def _is_method_at_end(owner: Operand | None, way: list[str]) -> bool:

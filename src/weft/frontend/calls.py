@@ -1,8 +1,7 @@
-"""Calls: rules for NumPy, Python and methods; inlining of everything written in Python.
+"""Calls: rules for NumPy, Python and methods.
 
-A call of a Python function stands alone in its statement (the normaliser saw to that). Its body is lowered in place, as
-an activation of its own, so that every statement in it can be resumed at. A function with one `return` at its end
-becomes straight code; any other is the body of a loop that runs once, and each `return` leaves that loop.
+in:   a call in an expression, or in a statement of its own that turns out to be none of a Python function (`inlining`)
+out:  its value, by the rule for what is called
 """
 
 from __future__ import annotations
@@ -16,28 +15,24 @@ from typing import Any
 import numpy as np
 
 from weft.frontend.branches import split
-from weft.frontend.callees import Callee, activate, bind_arguments, find_callee, has_call, is_keyed, is_python_function
+from weft.frontend.callees import has_call, is_python_function
 from weft.frontend.classes import made_fields, makes_plainly, named_fields
-from weft.frontend.context import Activation, LoopFrame, Lowering
+from weft.frontend.context import Lowering
 from weft.frontend.cutting import is_local_name
-from weft.frontend.draws import drawn_from, lower_draw
 from weft.frontend.expressions import lower_expression
 from weft.frontend.growing import as_array
-from weft.frontend.heap import contents, is_object, kept, mentions, new_number, resolved
+from weft.frontend.heap import contents, kept, mentions, new_number, resolved
 from weft.frontend.hints import function_hint, method_hint
 from weft.frontend.inputs import static_operand
 from weft.frontend.iteration import length, range_call
 from weft.frontend.keys import kept_key, split_all
 from weft.frontend.known import constant_of
 from weft.frontend.list_methods import order_of
-from weft.frontend.liveness import statement_at
 from weft.frontend.objects import call_method, fixed_items
 from weft.frontend.python_calls import python_call
 from weft.frontend.rows import note_steady
 from weft.frontend.tables import lower_argument
 from weft.ir.exprs import index
-from weft.ir.nodes import Carry, Region, While
-from weft.numpy_rules.arguments import PythonRaises
 from weft.numpy_rules.registry import Rule, RuleEntry, rule_for, rule_named, typed_rule
 from weft.numpy_rules.reshaping import product, reshape_view
 from weft.numpy_rules.scalars import as_index
@@ -66,28 +61,27 @@ from weft.support.errors import CompileError
 from weft.support.loops import prange
 from weft.support.stand_ins import places_in_order
 
-_MAX_DEPTH = 16
-RESULT = "@return"
 _GIVING_ITEMS = ("builtins.list", "builtins.tuple", "builtins.min", "builtins.max", "builtins.sum")
 
 
 def lower_call(ctx: Lowering, node: ast.Call) -> Operand:
     """A call in an expression."""
     if is_local_name(node):
-        return _local(ctx, node)
+        return local_value(ctx, node)
     callee = lower_expression(ctx, node.func)
-    args, keywords = _arguments(ctx, node, callee)
+    args, keywords = call_arguments(ctx, node, callee)
     return split(ctx, callee, lambda item: _call(ctx, node, item, args, keywords))
 
 
-def _local(ctx: Lowering, node: ast.Call) -> Operand:
+def local_value(ctx: Lowering, node: ast.Call) -> Operand:
     """What a local name is bound to, if anything: how a piece of a cut function gives it."""
     (name,) = node.args
     assert isinstance(name, ast.Constant)
     return ctx.env.get(str(name.value), Unbound())
 
 
-def _arguments(ctx: Lowering, node: ast.Call, callee: object = None) -> tuple[list[Operand], dict[str, Operand]]:
+def call_arguments(ctx: Lowering, node: ast.Call, callee: object = None) -> tuple[list[Operand], dict[str, Operand]]:
+    """What is given to a call: by position, and by name."""
     args: list[Operand] = []
     for arg in node.args:
         if isinstance(arg, ast.Starred):
@@ -369,130 +363,3 @@ def _call_method(
     if entry is None:
         raise ctx.error(node.func, "E116", f"method '{name}' is not compiled", method_hint(name))
     return apply_rule(ctx, node, entry, [owner, *args], keywords)
-
-
-# ---- inlining -------------------------------------------------------------------------------------------------------
-
-
-def is_inlined_call(ctx: Lowering, node: ast.expr) -> bool:
-    """Whether an expression is a call that was set apart to be inlined."""
-    return isinstance(node, ast.Call) and (node.lineno, node.col_offset) in ctx.activation.inlined
-
-
-def lower_inlined(ctx: Lowering, node: ast.Call) -> Operand:
-    """The call of a Python function, lowered in place."""
-    if is_local_name(node):
-        return _local(ctx, node)
-    with ctx.at(node):
-        operand = lower_expression(ctx, node.func)
-        drawn = drawn_from(ctx.inputs, operand)
-        if drawn is not None:
-            return lower_draw(ctx, drawn, *_arguments(ctx, node))
-        if isinstance(operand, Static) and not (is_python_function(operand.value) or is_keyed(node, operand.value)):
-            return lower_call(ctx, node)
-        callee = find_callee(ctx, node, operand)
-        if callee is None:
-            return lower_call(ctx, node)
-        args, keywords = _arguments(ctx, node)
-        if any(isinstance(arg, Never) for arg in (*args, *keywords.values())):
-            return Never()
-        if len(ctx.activations) >= _MAX_DEPTH or any(
-            _place(a.tree) == _place(callee.tree) and a.filename == callee.filename for a in ctx.activations
-        ):
-            raise ctx.error(node, "E153", "recursive calls are not compiled", "use a loop")
-        try:
-            env = bind_arguments(ctx, node, callee, [*callee.leading, *args], keywords)
-        except PythonRaises as raised:
-            return ctx.build.leave(raised.reason)
-        try:
-            return _inline(ctx, callee, env)
-        except CompileError as problem:
-            if type(problem) is not CompileError or callee.steps[0][0] != "stand-in":
-                raise
-            raise ctx.error(node, problem.code, problem.message, problem.hint) from None  # in the user's own text
-
-
-def _place(tree: ast.FunctionDef | ast.Lambda) -> tuple[int, int]:
-    return tree.lineno, tree.col_offset
-
-
-def _inline(ctx: Lowering, callee: Callee, env: dict[str, Operand]) -> Operand:
-    caller = ctx.activation
-    given = {name: kept(ctx, operand) for name, operand in env.items()}
-    attributes = {key: operand for key, operand in caller.env.items() if _travels(key)}
-    activation = activate(ctx, callee, {**given, **attributes})
-    caller.waiting = caller.after[caller.path] - _targets(caller)
-    caller.frame = ctx.frame(caller, caller.waiting)
-    ctx.activations.append(activation)
-    try:
-        result = _straight(ctx, activation) if _is_straight(activation.tree) else _looped(ctx, activation)
-    finally:
-        ctx.activations.pop()
-        caller.frame = None
-    for key, operand in activation.env.items():
-        if _travels(key):
-            caller.env[key] = operand
-    ctx.build.dirty = True
-    return result
-
-
-def _travels(key: str) -> bool:
-    """Whether a key stands for something all calls see: an attribute, or what is in a list or dict."""
-    return is_object(key) or (key.startswith("@") and key[1].isdigit())
-
-
-def _targets(caller: Activation) -> frozenset[str]:
-    """The name a call statement binds."""
-    match statement_at(caller.tree, caller.path):
-        case ast.Assign(targets=[ast.Name(id=name)]):
-            return frozenset((name,))
-        case _:
-            return frozenset()
-
-
-def _is_straight(tree: ast.FunctionDef) -> bool:
-    returns = [node for node in ast.walk(tree) if isinstance(node, ast.Return)]
-    return not returns or (len(returns) == 1 and returns[0] is tree.body[-1])
-
-
-def _straight(ctx: Lowering, activation: Activation) -> Operand:
-    from weft.frontend.statements import lower_block
-
-    falls = lower_block(ctx, activation.tree.body, ())
-    if falls:
-        return Static(None)
-    return Never() if activation.returned is None else activation.returned
-
-
-def _looped(ctx: Lowering, activation: Activation) -> Operand:
-    from weft.frontend.loops import emit_exit, lower_carried
-    from weft.frontend.statements import lower_block
-
-    build = ctx.build
-    activation.env[RESULT] = Never()
-
-    def body() -> bool:
-        if lower_block(ctx, activation.tree.body, ()):
-            activation.env[RESULT] = Static(None)
-            emit_exit(ctx, ctx.loops[-1], is_break=True)
-        return False
-
-    def make(carries: tuple[Carry, ...], region: Region) -> None:
-        build.emit(While(carries=carries, body=region, id=build.new_id(), span=build.span))
-
-    names = [RESULT, *sorted(key for key in activation.env if _travels(key))]
-    lower_carried(ctx, names, body, make, LoopFrame({}, activation, is_call=True))
-    return activation.env[RESULT]
-
-
-def leave_call(ctx: Lowering, operand: Operand) -> None:
-    """A return statement of an inlined function."""
-    from weft.frontend.loops import emit_exit
-
-    activation = ctx.activation
-    frame: LoopFrame | None = next((f for f in reversed(ctx.loops) if f.is_call and f.activation is activation), None)
-    if frame is None:
-        activation.returned = operand
-        return
-    activation.env[RESULT] = operand
-    emit_exit(ctx, frame, is_break=True)

@@ -294,9 +294,13 @@ def _resumed_try(stmt: ast.Try, part: int, partial: list[ast.stmt]) -> list[ast.
 def _after_call(stmt: ast.stmt) -> list[ast.stmt]:
     value = ast.Call(ast.Name(_VALUE, ast.Load()), [], [])
     match stmt:
-        case ast.Expr(value=ast.Call()):
+        case ast.Expr(value=ast.Call() | ast.Attribute()):
             return [ast.copy_location(ast.Expr(value), stmt)]
-        case ast.Assign(value=ast.Call()) | ast.AnnAssign(value=ast.Call()) | ast.Return(value=ast.Call()):
+        case (
+            ast.Assign(value=ast.Call() | ast.Attribute())
+            | ast.AnnAssign(value=ast.Call() | ast.Attribute())
+            | ast.Return(value=ast.Call() | ast.Attribute())
+        ):
             new = copy.copy(stmt)
             new.value = ast.copy_location(value, stmt.value or stmt)
             return [new]

@@ -45,6 +45,8 @@ class Scope:
         return name.id not in self.rebound and id(name) not in self.unsure
 
     def is_inlined(self, node: ast.AST) -> bool:
+        if isinstance(node, ast.Attribute):
+            return isinstance(node.ctx, ast.Load) and place_of_property(node) in self.inlined
         return isinstance(node, ast.Call) and (node.lineno, node.col_offset) in self.inlined
 
     def is_written_out(self, node: ast.AST) -> bool:
@@ -63,6 +65,11 @@ class Scope:
 def place_written_out(node: ast.expr) -> tuple[int, int]:
     """The place that stands for a node which is written out: that of a call is not the one of an inlined function."""
     return (-node.lineno if isinstance(node, ast.Call) else node.lineno), node.col_offset
+
+
+def place_of_property(node: ast.Attribute) -> tuple[int, int]:
+    """The place that stands for an attribute that runs code: its end, since calls and what they call begin alike."""
+    return node.end_lineno or node.lineno, -(node.end_col_offset or 0)
 
 
 # ---------------------------------------------------------------- building

@@ -13,11 +13,11 @@ from weft.frontend.attribute_stores import store_attribute
 from weft.frontend.attributes import call_rule
 from weft.frontend.branches import split
 from weft.frontend.callees import nested_function
-from weft.frontend.calls import is_inlined_call, leave_call, lower_inlined
 from weft.frontend.context import Lowering
 from weft.frontend.expressions import BINARY, attribute, binary, condition, lower_expression, subscript
 from weft.frontend.growing import common_kind, in_buffer
 from weft.frontend.heap import contents, kept, key_of, resolved, share_only_repeated
+from weft.frontend.inlining import is_inlined_call, leave_call, lower_inlined
 from weft.frontend.inputs import UnsupportedArgument, static_operand
 from weft.frontend.iteration import element
 from weft.frontend.joins import Same
@@ -242,7 +242,7 @@ def _delete(ctx: Lowering, stmt: ast.Delete) -> bool:
 
 def _value(ctx: Lowering, node: ast.expr) -> Operand:
     if is_inlined_call(ctx, node):
-        assert isinstance(node, ast.Call)
+        assert isinstance(node, ast.Call | ast.Attribute)
         return lower_inlined(ctx, node)
     return lower_expression(ctx, node)
 
