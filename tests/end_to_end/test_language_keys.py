@@ -119,3 +119,32 @@ def test_a_default_is_left_to_python() -> None:
     program: Any = weft.program(least)
     with pytest.warns(weft.FallbackWarning):
         assert program(f8(0)) == 3
+
+
+# ---------------------------------------------------------------- the place of a number among a few
+
+
+@TABLE.add(lambda: (np.arange(9).reshape(3, 3) - 4, 2), lambda: (np.zeros((2, 2), int), 0))
+def first_of_the_best(table, gap):
+    moves = np.zeros(table.shape, int)
+    for i in range(1, table.shape[0]):
+        for j in range(1, table.shape[1]):
+            scores = [0, table[i - 1, j - 1] + 1, table[i - 1, j] - gap, table[i, j - 1] - gap]
+            table[i, j] = max(scores)
+            moves[i, j] = scores.index(max(scores))
+    return moves
+
+
+@TABLE.add(lambda: (2.0, 3), lambda: (3, 2.0), lambda: (np.int8(1), True), lambda: (7.5, 1), need="compiled")
+def place_among_numbers(x, y):
+    return [1, 2.0, np.int64(3)].index(x), (2, True, 0.5).index(y)
+
+
+@TABLE.add(lambda: ("",), lambda: ("ACGT",))
+def text_or_nothing(text):
+    if not text:
+        return -1
+    counts = [0, 0]
+    for character in text:
+        counts[1 if character == "A" and character else 0] += 1
+    return counts

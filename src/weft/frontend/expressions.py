@@ -271,6 +271,10 @@ def _truth(ctx: Lowering, operand: Operand) -> Operand:
             return Scalar(const(bool(items), NP_BOOL))
         case Growing(count=count):
             return Scalar(op("greater", (count, index(0)), NP_BOOL))
+        case Text(codes=codes):
+            return Scalar(op("greater", (codes.shape[0], index(0)), NP_BOOL))
+        case Character():
+            return Scalar(const(True, NP_BOOL))
         case Function() | Instance() if not hasattr(getattr(operand, "cls", None), "__bool__"):
             return Scalar(const(True, NP_BOOL))
         case Never():

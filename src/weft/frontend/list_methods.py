@@ -9,13 +9,14 @@ A NaN may be in a list as the very object that is looked for, which Python then 
 from __future__ import annotations
 
 from weft.frontend.attributes import call_rule
+from weft.frontend.branches import split
 from weft.frontend.context import Lowering
 from weft.frontend.growing import elements, in_buffer, without
 from weft.frontend.heap import contents
 from weft.frontend.known import constant_of
 from weft.frontend.mixed import is_mixed
-from weft.ir.dtypes import NP_BOOL
-from weft.ir.exprs import Index, op
+from weft.ir.dtypes import NP_BOOL, PY_INT
+from weft.ir.exprs import Expr, Index, const_index, op
 from weft.numpy_rules.elementwise import apply_ufunc
 from weft.numpy_rules.registry import rule_named
 from weft.numpy_rules.scalars import as_index
@@ -53,7 +54,26 @@ def remove_number(ctx: Lowering, old: Operand, args: list[Operand]) -> tuple[Ope
 
 def place_of(ctx: Lowering, owner: Operand, value: Operand) -> Operand:
     """`list.index(x)`."""
+    if isinstance(owner, Tuple) and owner.items and all(isinstance(item, Scalar) for item in owner.items):
+        return split(ctx, value, lambda one: _place_among(ctx, owner.items, one))
     return Scalar(_place(ctx, _numbers(ctx, owner, value), value))
+
+
+def _place_among(ctx: Lowering, items: tuple[Operand, ...], value: Operand) -> Operand:
+    """Where the first of a few numbers, of any types, stands that is equal."""
+    from weft.frontend.expressions import binary, condition
+
+    if not isinstance(value, Scalar):
+        raise ctx.build.error("E148", "this method is compiled for numbers only", "use an array")
+    build, count = ctx.build, len(items)
+    build.guard(op("equal", (value.expr, value.expr), NP_BOOL), "a NaN is looked for in a list")
+    place: Expr = const_index(count)
+    for number in reversed(range(count)):
+        is_equal = condition(ctx, binary(ctx, "equal", items[number], value))
+        place = op("select", (is_equal, const_index(number), place), PY_INT)
+    found = build.let_index(place, "i", low=0, high=count)
+    build.guard_nonnegative(count - 1 - found, "x is not in list")
+    return Scalar(found)
 
 
 def times_in(ctx: Lowering, owner: Operand, value: Operand) -> Operand:
