@@ -1,4 +1,4 @@
-"""`choice` and `permutation` of a range: NumPy makes an array of it, and so does the compiled program."""
+"""`choice` and `permutation` of a range or a list: NumPy makes an array of it, and so does the compiled program."""
 
 from __future__ import annotations
 
@@ -33,6 +33,25 @@ def test_a_draw_from_a_range_is_that_of_numpy(make: Callable[[int], Any]) -> Non
         w = np.arange(1.0, n + 1) / np.arange(1.0, n + 1).sum()
         expected, found = drawn(make(n), n, w), program(make(n), n, w)
         assert _flat(found) == _flat(expected)
+
+
+def drawn_from_lists(rng, n):
+    taken = []
+    for j in range(n):
+        others = [k for k in range(n) if k != j]
+        a, b, c = rng.choice(others, 3, replace=False)
+        taken.append(a * 100 + b * 10 + c)
+    weights = [1.0 / (k + 1) for k in range(n)]
+    one = rng.choice(taken), rng.choice(n, p=weights / np.sum(weights))
+    return taken[0], one, rng.permutation(taken), rng.random()
+
+
+@pytest.mark.parametrize("make", MAKERS)
+def test_a_draw_from_a_list_is_that_of_numpy(make: Callable[[int], Any]) -> None:
+    program = weft.program(drawn_from_lists, fallback="error")
+
+    for n in (4, 9):
+        assert _flat(program(make(n), n)) == _flat(drawn_from_lists(make(n), n))
 
 
 def _flat(result: Any) -> list[tuple[type, Any]]:

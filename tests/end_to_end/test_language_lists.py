@@ -847,3 +847,35 @@ def an_array_of_many_numbers_of_two_types(k, a, b):
     second = [a if k < 0 else b, a if k < 1 else b, a if k < 2 else b, a if k < 3 else b, a if k < 4 else b]
     third = [a if k == 0 else b, a if k == 1 else b, a if k == 2 else b, a if k == 3 else b, a if k == 4 else b]
     return np.array([first, second, third]), first
+
+
+# ---------------------------------------------------------------- lists of any length beside arrays
+
+
+@TABLE.add(lambda: (f8(6), 4), lambda: (f8(3), 0), lambda: (f8(5), 5), need="compiled")
+def lists_beside_a_vector(v, k):
+    sums, counts = [], []
+    for i in range(len(v)):
+        sums.append(v[: i + k].sum())
+        counts.append(i + k)
+    if k:
+        shares = counts / np.sum(sums), v[0] - sums, sums + v[0], counts // np.int64(2), [1, 2.5] - v[0], v[0] ** (1, k)
+    else:
+        shares = ()
+    return shares, v / sums, sums - v, counts * v, v + counts, np.ones((2, 1)) * counts, sums > v, v @ sums
+
+
+@TABLE.add(lambda: (i8(5, 5), 4), lambda: (i8(3, 3), 0), need="compiled")
+def lists_that_scatter(a, k):
+    rows, columns, values = [], [], []
+    for i in range(k):
+        for j in range(k):
+            rows.append((i * j) % k)
+            columns.append((i + j) % k)
+            values.append(i * 0.5 - j)
+    out = np.zeros(a.shape)
+    np.add.at(out, (rows, columns), values)
+    np.maximum.at(out, (rows, 0), values)
+    np.subtract.at(out, rows, 1.5)
+    np.add.at(out, (slice(None), columns), 1.0)
+    return out

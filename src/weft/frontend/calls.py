@@ -25,7 +25,7 @@ from weft.frontend.heap import contents, kept, mentions, new_number, resolved
 from weft.frontend.hints import function_hint, method_hint
 from weft.frontend.inputs import static_operand
 from weft.frontend.iteration import length, range_call
-from weft.frontend.keys import kept_key, split_all
+from weft.frontend.keys import kept_key, plain_key, split_all
 from weft.frontend.known import constant_of
 from weft.frontend.list_methods import order_of
 from weft.frontend.objects import call_method, fixed_items
@@ -340,11 +340,13 @@ def _looked_at(ctx: Lowering, entry: RuleEntry, operand: Operand) -> Operand:
     plain = resolved(ctx, operand)
     if entry.name in _GIVING_ITEMS and mentions(contents(ctx, operand)):
         raise ctx.build.error("E116", f"{entry.name} of lists inside of others is not compiled", "write a loop")
+    if entry.name == "ufunc.at" and isinstance(plain, Tuple):
+        return plain_key(ctx, plain)
     if not isinstance(plain, Growing):
         return plain
     if entry.name == "builtins.sorted":
         return plain
-    if not entry.name.startswith(("numpy.", "ndarray.")):
+    if not entry.name.startswith(("numpy.", "ndarray.", "ufunc.")):
         raise ctx.build.error("E116", f"{entry.name} of a list of any length is not compiled", "make it an array")
     return as_array(ctx, plain)
 

@@ -14,11 +14,12 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from weft.frontend.context import Lowering
+from weft.frontend.growing import as_array
 from weft.frontend.heap import resolved
 from weft.frontend.inputs import Inputs
 from weft.numpy_rules.arguments import PythonRaises
 from weft.numpy_rules.random_numbers import Generator, draw, is_draw
-from weft.numpy_rules.values import Array, Instance, Method, Never, Operand, Static
+from weft.numpy_rules.values import Array, Growing, Instance, Method, Never, Operand, Static
 from weft.support.abi import Slot, SlotKind
 from weft.support.generators import (
     BIT_GENERATOR,
@@ -52,12 +53,18 @@ def lower_draw(ctx: Lowering, drawn: Drawn, args: list[Operand], keywords: dict[
     if not is_shared_safely(ctx.inputs.objects[owner.slot]):
         raise ctx.build.error("E244", "this generator gives no functions to compiled code", "use np.random.default_rng")
     generator = Generator(owner.slot, owner.cls, _words(ctx.inputs, owner))
-    plain = [resolved(ctx, arg) for arg in args]
-    named = {name: resolved(ctx, arg) for name, arg in keywords.items()}
+    plain = [_looked_at(ctx, method, arg) for arg in args]
+    named = {name: _looked_at(ctx, method, arg) for name, arg in keywords.items()}
     try:
         return draw(ctx.build, generator, method, plain, named)
     except PythonRaises as raised:
         return ctx.build.leave(raised.reason)
+
+
+def _looked_at(ctx: Lowering, method: str, operand: Operand) -> Operand:
+    """An argument without identity; NumPy makes an array of a list, except of one that is to be shuffled."""
+    plain = resolved(ctx, operand)
+    return as_array(ctx, plain) if isinstance(plain, Growing) and method != "shuffle" else plain
 
 
 def drawn_from(inputs: Inputs, callee: Operand) -> Drawn | None:

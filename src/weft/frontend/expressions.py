@@ -21,11 +21,11 @@ from weft.frontend.keys import kept_key, plain_key, split_key
 from weft.frontend.known import is_constant_int, static_int
 from weft.frontend.lent import lent_at
 from weft.frontend.objects import dict_item, sequence_item, slice_of
+from weft.frontend.operands import as_complex_sees, is_made_array, listed_array, never_equal
 from weft.frontend.repeating import multiplied
 from weft.frontend.texts import alternatives, compare_characters, part_of_text
-from weft.ir.dtypes import NP_BOOL, PY_BOOL, PY_COMPLEX, PY_FLOAT, DType, ScalarType
+from weft.ir.dtypes import NP_BOOL, PY_BOOL
 from weft.ir.exprs import Const, Expr, const, index, op, python_const
-from weft.numpy_rules.arrays import from_nested
 from weft.numpy_rules.builder import NeedText
 from weft.numpy_rules.classes import class_of, python_refuses
 from weft.numpy_rules.elementwise import apply_ufunc
@@ -66,7 +66,6 @@ _COMPARE: dict[type[ast.cmpop], str] = {
     ast.Eq: "equal", ast.NotEq: "not_equal", ast.Lt: "less", ast.LtE: "less_equal", ast.Gt: "greater",
     ast.GtE: "greater_equal",
 }  # fmt: skip
-NP_FLOAT64 = ScalarType(DType.FLOAT64)
 _KINDS: dict[type[ast.expr], str] = {
     ast.Set: "sets", ast.ListComp: "list comprehensions",
     ast.DictComp: "dict comprehensions", ast.SetComp: "set comprehensions", ast.GeneratorExp: "generator expressions",
@@ -136,7 +135,7 @@ def _binary_plain(ctx: Lowering, name: str, left: Operand, right: Operand) -> Op
     if isinstance(left, Never) or isinstance(right, Never):
         return Never()
     if isinstance(left, Scalar) and isinstance(right, Scalar):
-        right = _as_complex_sees(left, right)
+        right = as_complex_sees(left, right)
         if left.type.python and right.type.python:
             return python_binary(ctx.build, name, left, right)
     if isinstance(left, Scalar | Array) and isinstance(right, Scalar | Array):
@@ -145,7 +144,7 @@ def _binary_plain(ctx: Lowering, name: str, left: Operand, right: Operand) -> Op
         found = _sequence_binary(ctx, name, left, right)
         if found is not None:
             return found
-    if name in ("equal", "not_equal") and _never_equal(left, right):
+    if name in ("equal", "not_equal") and never_equal(left, right):
         return Scalar(const(name == "not_equal", PY_BOOL))
     if isinstance(left, Static) and isinstance(right, Static) and name in _PYTHON_OPERATORS:
         return _evaluated(ctx, lambda: _PYTHON_OPERATORS[name](left.value, right.value))
@@ -161,6 +160,10 @@ def _sequence_binary(ctx: Lowering, name: str, left: Operand, right: Operand) ->
     from weft.frontend.orders import compare_sequences
 
     match left, right:
+        case (Array() | Scalar(), Growing()) if is_made_array(name, left):
+            return _binary_plain(ctx, name, left, listed_array(ctx, right))
+        case (Growing(), Array() | Scalar()) if is_made_array(name, right):
+            return _binary_plain(ctx, name, listed_array(ctx, left), right)
         case Tuple(), Tuple() if name == "add" and left.is_list == right.is_list:
             return Tuple(left.items + right.items, left.is_list)
         case (Growing(), _) | (_, Growing()) if name == "add":
@@ -172,35 +175,12 @@ def _sequence_binary(ctx: Lowering, name: str, left: Operand, right: Operand) ->
             (Tuple() | Growing() as sequence),
         ) if name == "multiply":
             return multiplied(ctx, sequence, times)
-        case Array(), Tuple():
-            return _binary_plain(ctx, name, left, _listed_array(ctx, right))
-        case Tuple(), Array():
-            return _binary_plain(ctx, name, _listed_array(ctx, left), right)
+        case Array() | Scalar(), Tuple() if is_made_array(name, left):
+            return _binary_plain(ctx, name, left, listed_array(ctx, right))
+        case Tuple(), Array() | Scalar() if is_made_array(name, right):
+            return _binary_plain(ctx, name, listed_array(ctx, left), right)
         case _:
             return None
-
-
-def _never_equal(left: Operand, right: Operand) -> bool:
-    """Whether one is a string or None and the other a number, list or tuple."""
-    if isinstance(right, Static):
-        left, right = right, left
-    if not (isinstance(left, Static) and (left.value is None or isinstance(left.value, str | bytes))):
-        return False
-    return isinstance(right, Tuple | Dict) or (isinstance(right, Scalar) and right.type.python)
-
-
-def _listed_array(ctx: Lowering, operand: Tuple) -> Operand:
-    """A list or tuple beside an array, which NumPy makes an array of."""
-    nested = resolved(ctx, operand)
-    assert isinstance(nested, Tuple)
-    return from_nested(ctx.build, nested, None)
-
-
-def _as_complex_sees(left: Scalar, right: Scalar) -> Scalar:
-    """np.float64 is a float, and a Python complex on its left takes it as one."""
-    if left.type == PY_COMPLEX and right.type == NP_FLOAT64:
-        return Scalar(op("cast", (right.expr,), PY_FLOAT))
-    return right
 
 
 def _numpy_binary(ctx: Lowering, name: str, left: Scalar | Array, right: Scalar | Array) -> Operand:
@@ -273,9 +253,7 @@ def _truth(ctx: Lowering, operand: Operand) -> Operand:
             return Scalar(op("greater", (count, index(0)), NP_BOOL))
         case Text(codes=codes):
             return Scalar(op("greater", (codes.shape[0], index(0)), NP_BOOL))
-        case Character():
-            return Scalar(const(True, NP_BOOL))
-        case Function() | Instance() if not hasattr(getattr(operand, "cls", None), "__bool__"):
+        case Character() | Function() | Instance() if not hasattr(getattr(operand, "cls", None), "__bool__"):
             return Scalar(const(True, NP_BOOL))
         case Never():
             return operand
