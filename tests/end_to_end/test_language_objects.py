@@ -158,3 +158,32 @@ def test_one_object_by_two_names_without_any_array() -> None:
     assert program(Account(), Account(), 3) == (3, 30)
     assert program.stats.native_calls
     assert program(account, account, 3) == (33, 33)
+
+
+# ---------------------------------------------------------------- whether there is something
+
+
+class Shelf:
+    def __init__(self, items):
+        self.items = items
+
+    def __len__(self):
+        return len(self.items)
+
+
+class Plain:
+    def __init__(self, items):
+        self.items = items
+
+
+@TABLE.add(lambda: (Shelf(f8(0)), f8(3)), lambda: (Shelf(f8(2)), f8(3)), need="right")
+def objects_with_a_length_may_be_false(shelf, v):
+    return v * 2.0 if shelf else v + 1.0
+
+
+@TABLE.add(lambda: (Plain(f8(0)), f8(3)), lambda: (Plain(f8(2)), f8(3)))
+def plain_objects_and_functions_are_true(plain, v):
+    def twice(x):
+        return x * 2.0
+
+    return twice(v) if plain and twice else v

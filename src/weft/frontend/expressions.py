@@ -239,12 +239,7 @@ def _truth(ctx: Lowering, operand: Operand) -> Operand:
         case Scalar():
             return Scalar(plain_bool(truth(ctx.build, operand)))
         case Array():
-            size = index(1)
-            for extent in operand.shape:
-                size = size * extent
-            ctx.build.guard_equal(size, index(1), "the truth value of an array of several elements is ambiguous")
-            element = ctx.build.read(operand.view, (index(0),) * operand.rank, operand.dtype)
-            return Scalar(plain_bool(truth(ctx.build, Scalar(element))))
+            return _truth_of_array(ctx, operand)
         case Static(value=value):
             return Scalar(const(bool(value), NP_BOOL))
         case Tuple(items=items) | Dict(items=items):
@@ -253,12 +248,23 @@ def _truth(ctx: Lowering, operand: Operand) -> Operand:
             return Scalar(op("greater", (count, index(0)), NP_BOOL))
         case Text(codes=codes):
             return Scalar(op("greater", (codes.shape[0], index(0)), NP_BOOL))
-        case Character() | Function() | Instance() if not hasattr(getattr(operand, "cls", None), "__bool__"):
+        case Character() | Function():
+            return Scalar(const(True, NP_BOOL))
+        case Instance(cls=cls) if not (hasattr(cls, "__bool__") or hasattr(cls, "__len__")):
             return Scalar(const(True, NP_BOOL))
         case Never():
             return operand
         case _:
             raise ctx.build.error("E104", "the truth value of this object is not compiled")
+
+
+def _truth_of_array(ctx: Lowering, operand: Array) -> Operand:
+    size = index(1)
+    for extent in operand.shape:
+        size = size * extent
+    ctx.build.guard_equal(size, index(1), "the truth value of an array of several elements is ambiguous")
+    element = ctx.build.read(operand.view, (index(0),) * operand.rank, operand.dtype)
+    return Scalar(plain_bool(truth(ctx.build, Scalar(element))))
 
 
 def plain_bool(expr: Expr) -> Expr:
