@@ -148,3 +148,58 @@ def text_or_nothing(text):
     for character in text:
         counts[1 if character == "A" and character else 0] += 1
     return counts
+
+
+# ---------------------------------------------------------------- keys made of the number of a turn
+
+
+def layers(n):
+    rng = np.random.default_rng(n)
+    return {f"W{k}": rng.integers(-3, 4, (3, 3)).astype(float) for k in range(1, n + 1)}
+
+
+class Network:
+    def __init__(self, depth):
+        self.depth = depth
+        self.weights = layers(depth)
+
+    def forward(self, x):
+        for k in range(self.depth):
+            x = np.maximum(self.weights[f"W{k + 1}"] @ np.round(x), 1.0)
+        return x
+
+
+@TABLE.add(lambda: (layers(3), f8(3, 2), 4), lambda: (layers(1), f8(3, 2), 1), lambda: (layers(2), f8(3, 2), 3))
+def keys_of_turns_that_an_argument_counts(weights, x, n):
+    for k in range(1, n):
+        x = np.abs(weights["W" + str(k)].dot(np.round(x)))
+    return x
+
+
+@TABLE.add(lambda: (layers(3), f8(3, 2)), lambda: (layers(1), f8(3, 2)))
+def keys_of_turns_backwards(weights, x):
+    caches, gradients = [], {}
+    depth = len(weights)
+    for k in range(1, depth + 1):
+        z = weights["W" + str(k)].dot(np.round(x))
+        caches.append((x, z))
+        x = np.maximum(z, 0)
+    for k in reversed(range(depth)):
+        before, z = caches[k]
+        gradients["dW" + str(k + 1)] = np.dot(z, np.round(before).T)
+    for k, name in enumerate(reversed(range(depth)), start=1):
+        gradients[f"d{k}"] = gradients[f"dW{name + 1}"].sum()
+    return x, gradients
+
+
+@TABLE.add(lambda: (Network(3), f8(3)), lambda: (Network(0), f8(3)))
+def keys_of_turns_that_an_object_counts(network, x):
+    return network.forward(x)
+
+
+@TABLE.add(lambda: (layers(2), 3), lambda: (layers(2), 40), need="right")
+def keys_of_turns_that_are_not_there(weights, n):
+    total = 0.0
+    for k in range(1, n):
+        total += weights[f"W{k}"].sum()
+    return total

@@ -37,10 +37,12 @@ from weft.frontend.objects import fixed_items
 from weft.frontend.settling import Settled, Trial, first_templates, last_time, next_place
 from weft.frontend.statements import assign, lower_block, restore_state, saved_state, unreachable
 from weft.frontend.texts import ask_for_texts
+from weft.frontend.turns import argument_of_few_turns, loop_variable
 from weft.frontend.unrolling import unrolled
-from weft.ir.dtypes import PY_BOOL, PY_INT
+from weft.ir.dtypes import PY_BOOL
 from weft.ir.exprs import Const, Expr, Index, Value, const, const_index, index
 from weft.ir.nodes import Break, Bundle, Carry, Continue, Loop, Region, View, While
+from weft.numpy_rules.builder import NeedStatic
 from weft.numpy_rules.scalars import negate
 from weft.numpy_rules.values import Growing, Iteration, Never, Operand, Range, Scalar, Tuple, Unbound
 from weft.support.errors import CompileError
@@ -72,9 +74,9 @@ def lower_for(ctx: Lowering, node: ast.For, path: tuple[int, ...]) -> bool:
         ctx.build.use_site()  # checks of the body may move in front of the loop, and leave from there
         if isinstance(iterable, Iteration) and iterable.kind == "map":
             return _boxed(ctx, node, path, iterable)
-        if isinstance(iterable, Range) and fixed_items(ctx, iterable) is not None:
+        if fixed_items(ctx, iterable) is not None:
             return _counted_or_unrolled(ctx, node, path, iterable)
-        return _counted(ctx, node, path, iterable)
+        return _counted_or_known(ctx, node, path, iterable)
 
 
 def _over_lists(ctx: Lowering, node: ast.For, path: tuple[int, ...], iterable: Operand) -> bool:
@@ -108,7 +110,18 @@ def _chosen_or_unrolled(ctx: Lowering, node: ast.For, path: tuple[int, ...], ite
     return unrolled(ctx, node, path, iterable)
 
 
-def _counted_or_unrolled(ctx: Lowering, node: ast.For, path: tuple[int, ...], iterable: Range) -> bool:
+def _counted_or_known(ctx: Lowering, node: ast.For, path: tuple[int, ...], iterable: Operand) -> bool:
+    """A loop over a range: if its body must know the turn, and arguments say that there are few, these are known."""
+    try:
+        return _counted(ctx, node, path, iterable)
+    except CompileError as problem:
+        slot = argument_of_few_turns(ctx, iterable, MAX_LISTED) if problem.code == "E110" else None
+        if slot is None:
+            raise
+    raise NeedStatic(slot)
+
+
+def _counted_or_unrolled(ctx: Lowering, node: ast.For, path: tuple[int, ...], iterable: Operand) -> bool:
     """A short loop over a range of known length: written out where it cannot be compiled as a loop."""
     made_here = isinstance(node.target, ast.Name) and node.target.id.startswith(TEMPORARY)
     turns = len(fixed_items(ctx, iterable) or ())
@@ -135,7 +148,7 @@ def _counted(ctx: Lowering, node: ast.For, path: tuple[int, ...], iterable: Oper
     plain = iterable if isinstance(iterable, Range) else None
     start, stop, step = (plain.start, plain.stop, plain.step) if plain else (ZERO, length(ctx, iterable), ONE)
     name = node.target.id if isinstance(node.target, ast.Name) else "k"
-    var = _loop_variable(ctx, name if plain else "k", start, stop, step)
+    var = loop_variable(ctx, name if plain else "k", start, stop, step)
 
     def body() -> bool:
         position = index(var)
@@ -171,7 +184,7 @@ def _boxed(ctx: Lowering, node: ast.For, path: tuple[int, ...], iterable: Iterat
         part, count = ranges[number], counts[number]
         steps = part.step.constant
         bounds = (part.start, part.stop, part.step) if steps in (1, -1) else (ZERO, count, ONE)
-        var = _loop_variable(ctx, names[number], *bounds)
+        var = loop_variable(ctx, names[number], *bounds)
         turn = (index(var) - part.start) * (steps or 1) if steps in (1, -1) else index(var)
         here = (*turns, turn)
 
@@ -217,16 +230,6 @@ def _rest(ctx: Lowering, iterable: Operand, plain: Range | None, position: Index
         return lambda: remaining(ctx, iterable, position)
     ahead = Range(position, plain.stop, plain.step)
     return lambda: remaining(ctx, ahead, ZERO)
-
-
-def _loop_variable(ctx: Lowering, name: str, start: Index, stop: Index, step: Index) -> Value:
-    """The variable with its bounds: inside the body it lies between the ends of the range."""
-    known = step.constant
-    if known is None:
-        return ctx.build.value(name, PY_INT)
-    if known > 0:
-        return Value(ctx.build.new_id(), name, PY_INT, None, None, start, stop - 1)
-    return Value(ctx.build.new_id(), name, PY_INT, None, None, stop + 1, start)
 
 
 def lower_while(ctx: Lowering, node: ast.While, path: tuple[int, ...]) -> bool:
