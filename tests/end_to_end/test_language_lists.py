@@ -879,3 +879,23 @@ def lists_that_scatter(a, k):
     np.subtract.at(out, rows, 1.5)
     np.add.at(out, (slice(None), columns), 1.0)
     return out
+
+
+# ---------------------------------------------------------------- arrays without axes
+
+
+@TABLE.add(lambda: (f8(2, 2), 5), lambda: (i8(3, 2), 0), lambda: (f8(1, 1), 1))
+def lists_of_arrays_without_axes(a, n):
+    costs = []
+    for i in range(n):
+        if i % 2 == 0:
+            costs.append(np.squeeze(a[:1, :1] * i))
+    return costs
+
+
+@TABLE.add(lambda: (f8(2, 2), 5), lambda: (f8(1, 1), 1), lambda: (f8(1, 1), 0), need="compiled")
+def arrays_without_axes_out_of_a_list(a, n):
+    costs = []
+    for i in range(n):
+        costs.append(np.array(a[0, 0] * i))
+    return costs[-1] * 2, np.array(costs), len(costs), min(costs) + 0.0

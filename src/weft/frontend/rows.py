@@ -56,7 +56,7 @@ def row_of(item: Operand) -> Growing:
             return Growing(nowhere, ZERO, type_)
         case Tuple(items=(Scalar(), *_) as items, is_list=is_list, cls=None, slot=-1):
             return replace(_row_of_numbers(nowhere, items), form="list" if is_list else "tuple")
-        case Array(shape=shape, dtype=dtype) if shape and not item.readonly:
+        case Array(shape=shape, dtype=dtype) if not item.readonly:
             return Growing(nowhere, ZERO, ScalarType(dtype), "array", shape)
         case _:
             raise TypeError("no item of a list of any length")

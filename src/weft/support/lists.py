@@ -70,4 +70,4 @@ def rows_of(items: np.ndarray[Any, Any], classes: tuple[type | None, ...]) -> li
 
 def arrays_of(items: np.ndarray[Any, Any]) -> list[np.ndarray[Any, Any]]:
     """Arrays, each with memory of its own."""
-    return [item.copy() for item in items]
+    return [items[place, ...].copy() for place in range(len(items))]
