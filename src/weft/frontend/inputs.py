@@ -220,6 +220,8 @@ class Inputs:
         self.scalars.append((number, value))
         self.build.ledger.slot_of_value[value] = number
         self.build.ledger.entry.add(value)
+        if type_ == PY_INT and self.objects[number] == 1:
+            self.build.ledger.ones.add(value)
         return Scalar(index(value) if type_ == PY_INT else value)
 
     def _array(self, number: int, example: np.ndarray[Any, Any], name: str) -> Operand:

@@ -48,6 +48,19 @@ class Builder(Guards):
 
     # -- values -------------------------------------------------------------------------------------------------------
 
+    def match_extents(self, left: Index, right: Index) -> None:
+        """Assume two extents are equal, as neither is known to be 1."""
+        if left is not right:
+            self.ask_for_one(left)
+            self.ask_for_one(right)
+        self.guard_equal(left, right, "shapes do not match")
+
+    def ask_for_one(self, extent: Index) -> None:
+        """An extent that is an argument, and 1 in this call, is to be known: such axes are stretched and dropped."""
+        for value in extent.values & self.ledger.ones:
+            if extent is index(value):
+                raise NeedStatic(self.ledger.slot_of_value[value])
+
     def extent(self, name: str, *, one: bool = False) -> Index:
         """A fresh extent of an array: between 0 and MAX_EXTENT; exactly 1 where that is known."""
         return const_index(1) if one else index(self.value(name, PY_INT, low=0, high=MAX_EXTENT))

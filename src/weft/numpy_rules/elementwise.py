@@ -402,7 +402,7 @@ def broadcast_shapes(build: Builder, shapes: Sequence[tuple[Index, ...]]) -> tup
         wide = [extent for extent in extents if extent is not _ONE]
         chosen = next((extent for extent in wide if extent.constant is not None), wide[0] if wide else _ONE)
         for extent in wide:
-            build.guard_equal(extent, chosen, "shapes do not match")
+            build.match_extents(extent, chosen)
         result.append(chosen)
     return tuple(result)
 
@@ -416,7 +416,7 @@ def broadcast_to(build: Builder, view: View, shape: tuple[Index, ...]) -> View:
     for axis, extent in enumerate(view.shape):
         target = shape[lead + axis]
         if extent is not _ONE or target is _ONE:
-            build.guard_equal(extent, target, "shapes do not match")
+            build.match_extents(extent, target)
             kept[axis] = lead + axis
     axes = tuple(
         type(axis)(axis.offset, tuple((kept[number], step) for number, step in axis.terms if number in kept))

@@ -89,6 +89,7 @@ class Ledger:
     constants: list[Any] = field(default_factory=list[Any])
     warn_sites: list[WarnSite] = field(default_factory=list[WarnSite])
     slot_of_value: dict[Value, int] = field(default_factory=dict[Value, int])
+    ones: set[Value] = field(default_factory=set[Value])  # those of them that are 1 in this call
     orders: dict[str, tuple[int, ...]] = field(default_factory=dict[str, tuple[int, ...]])  # axes, slowest first
     repeated: dict[str, int] = field(default_factory=dict[str, int])  # bits of axes with stride 0, of the same arrays
     entry: set[Value] = field(default_factory=set[Value])  # numbers and extents that came in with the call

@@ -223,6 +223,7 @@ def lower_squeeze(build: Builder, a: Operand, axis: Given = None) -> Operand:
         axes = tuple(number for number, extent in enumerate(array.shape) if extent is ONE)
         for extent in array.shape:
             if extent is not ONE and extent.constant is None:
+                build.ask_for_one(extent)
                 build.guard(op("not_equal", (extent, ONE), NP_BOOL), "an axis to squeeze is 1 long")
     view = array.view
     for number in sorted(axes, reverse=True):
