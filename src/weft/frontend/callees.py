@@ -425,7 +425,7 @@ def _is_user_function(
                 return _is_user_method(operand, attr)
             return name != "" and _is_method_at_end(operand, [*way, attr])
         case ast.Attribute(value=ast.Subscript(), attr=attr):  # one of several objects
-            return not _is_known_method(attr)
+            return not is_known_method(attr)
         case ast.Subscript():  # one of several functions
             return True
         case _:
@@ -435,7 +435,7 @@ def _is_user_function(
 def _is_method_at_end(owner: Operand | None, way: list[str]) -> bool:
     """The same of an attribute of an attribute."""
     if not isinstance(owner, Static):
-        return (owner is None or isinstance(owner, Instance)) and not _is_known_method(way[-1])
+        return (owner is None or isinstance(owner, Instance)) and not is_known_method(way[-1])
     value = owner.value
     for name in way:
         value = getattr(value, name, None)
@@ -446,7 +446,7 @@ def _is_user_method(owner: Operand | None, name: str) -> bool:
     """Whether an attribute is a function; None: of an object that is not known yet."""
     match owner:
         case None:
-            return not _is_known_method(name)
+            return not is_known_method(name)
         case Instance():
             return True
         case Tuple(cls=cls, slot=slot) if cls is not None and slot >= 0 and name[:1] != "_":
@@ -459,7 +459,7 @@ def _is_user_method(owner: Operand | None, name: str) -> bool:
 
 
 @lru_cache(maxsize=512)
-def _is_known_method(name: str) -> bool:
+def is_known_method(name: str) -> bool:
     """Whether arrays, numbers, lists, dicts or strings have a method of that name: it is none of the user's."""
     return any(hasattr(cls, name) for cls in (np.ndarray, np.ufunc, np.generic, list, dict, str))
 

@@ -26,6 +26,15 @@ _Comprehension = ast.ListComp | ast.DictComp | ast.GeneratorExp
 _CONSUMERS = ("sum", "any", "all", "min", "max", "list", "tuple", "sorted")
 
 
+def is_set_apart(stmt: ast.stmt) -> bool:
+    """Whether a statement is a call that the normaliser took out of another one."""
+    match stmt:
+        case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call()):
+            return name.startswith(TEMPORARY)
+        case _:
+            return False
+
+
 def is_expandable(node: ast.AST) -> bool:
     """Whether a node has the form of something that is written out as a loop; names are not looked at."""
     match node:

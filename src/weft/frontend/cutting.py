@@ -24,6 +24,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import field
 from typing import Final, TypeAlias, TypeVar
 
+from weft.frontend.comprehensions import is_set_apart
 from weft.frontend.liveness import (
     Names,
     StatementPath,
@@ -305,7 +306,9 @@ def _own_nodes(stmts: list[ast.stmt]) -> Iterator[ast.AST]:
 
 
 def _is_worth(stmts: Sequence[ast.stmt]) -> bool:
-    """Whether a kernel may do better than Python: a loop, or more than one operation."""
+    """Whether a kernel may do better than Python: a loop, more than one operation, or a call that was set apart."""
+    if any(is_set_apart(stmt) for stmt in stmts):
+        return True
     nodes = [node for stmt in stmts for node in ast.walk(stmt)]
     work = sum(isinstance(node, _WORK) for node in nodes)
     return work >= _ENOUGH_WORK or (work > 0 and any(isinstance(node, ast.For | ast.While) for node in nodes))

@@ -29,7 +29,7 @@ import ast
 from collections.abc import Iterator
 from typing import cast
 
-from weft.frontend.comprehensions import fuse, is_fused
+from weft.frontend.comprehensions import TEMPORARY, fuse, is_fused
 from weft.frontend.liveness import bound_before, local_names, own_nodes, statements
 from weft.frontend.normalise_expressions import (
     Scope,
@@ -45,8 +45,6 @@ from weft.frontend.normalise_expressions import (
     spill,
     store_name,
 )
-
-_TEMPORARY = "__weft_t"
 
 
 def normalise(tree: ast.FunctionDef | ast.Lambda, inlined: frozenset[tuple[int, int]]) -> ast.FunctionDef:
@@ -92,7 +90,7 @@ def _fresh_names(tree: ast.FunctionDef) -> Iterator[str]:
     taken = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)} | local_names(tree)
     number = 0
     while True:
-        name = f"{_TEMPORARY}{number}"
+        name = f"{TEMPORARY}{number}"
         if name not in taken:
             yield name
         number += 1
