@@ -203,3 +203,19 @@ def keys_of_turns_that_are_not_there(weights, n):
     for k in range(1, n):
         total += weights[f"W{k}"].sum()
     return total
+
+
+@TABLE.add(lambda: (list(range(25)), f8(3, 3)), need="right")
+def keys_of_turns_that_are_too_many_to_write_out(inputs, w):
+    states = {-1: np.zeros(3)}
+    for t in range(len(inputs)):
+        x = np.zeros(3)
+        x[inputs[t] % 3] = 1.0
+        states[t] = np.sign(w @ np.round(states[t - 1]) + x)
+    total = np.zeros((3, 3))
+    for t in reversed(range(len(inputs))):
+        change = states[t] - 1.0
+        total += change[:, None] * states[t - 1]
+        change *= 2.0
+        total -= change.sum()
+    return total

@@ -115,7 +115,8 @@ def _counted_or_known(ctx: Lowering, node: ast.For, path: tuple[int, ...], itera
     try:
         return _counted(ctx, node, path, iterable)
     except CompileError as problem:
-        slot = argument_of_few_turns(ctx, iterable, MAX_LISTED) if problem.code == "E110" else None
+        most = MAX_LISTED if not is_much_to_copy(node, MAX_LISTED) else MANY_ITEMS
+        slot = argument_of_few_turns(ctx, iterable, most) if problem.code == "E110" else None
         if slot is None:
             raise
     raise NeedStatic(slot)
@@ -136,6 +137,8 @@ def _counted_or_unrolled(ctx: Lowering, node: ast.For, path: tuple[int, ...], it
         return _counted(ctx, node, path, iterable)
     except CompileError as problem:
         if problem.code not in _WRITTEN_OUT or (ctx.copies * turns > MAX_NESTS and holds_loops(node)):
+            raise
+        if (problem.code == "E110" or not isinstance(iterable, Range)) and is_much_to_copy(node, turns):
             raise
     finally:
         ctx.short_loops = short_loops
