@@ -336,7 +336,7 @@ def table_of(items, limit):
 
 def test_loops_around_loops_are_not_written_out_many_times() -> None:
     program = weft.program(table_of)
-    items = list(range(2, 38))
+    items = tuple(range(2, 38))
     assert_same_outcome(run(program, (items, 60)), run(table_of, (items, 60)))
     assert program.stats.compiles == 0  # 37 copies of the loop would take ten seconds
 

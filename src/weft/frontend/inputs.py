@@ -132,7 +132,7 @@ class Inputs:
         texts: frozenset[Slot] = frozenset(),
     ) -> None:
         self.any_strides = any_strides
-        self.texts = texts  # slots of strings whose characters are data
+        self.texts = texts  # slots of strings and lists whose characters and numbers are data
         self.build = build
         self.function = function
         self.static = static  # slots whose value is needed at compile time
@@ -397,7 +397,8 @@ def _container_operand(inputs: Inputs, number: int, example: Any, name: str) -> 
     kind = cast("type[Any]", type(example))
     if kind is slice or kind is range:
         return _bounds_operand(inputs, number, example, name)
-    conversion = conversion_of(example) if kind is list and is_long(example) else None
+    is_data = kind is list and (is_long(example) or inputs.slots[number] in inputs.texts)
+    conversion = conversion_of(example) if is_data else None
     if conversion is not None:
         return _lent_operand(inputs, number, example, conversion, name)
     if inputs.nesting(number) > MAX_NESTING:

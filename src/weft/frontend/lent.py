@@ -11,13 +11,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from weft.frontend.addressed import comes_in
 from weft.frontend.growing import elements, item_at, read_item
 from weft.frontend.mixed import typed_number
 from weft.ir.exprs import Index, const_index, values_in
 from weft.ir.nodes import Elements, Elementwise, Loop, MatMul, NumpyCall, Program, Reduce, Scan, Tasklet
 from weft.ir.traverse import all_nodes, node_views
+from weft.numpy_rules.builder import NeedText
 from weft.numpy_rules.indexing import drop_axis, index_view
-from weft.numpy_rules.values import Array, Growing, Lent, Operand, Scalar
+from weft.numpy_rules.scalars import as_index
+from weft.numpy_rules.values import Array, Growing, Lent, Operand, Scalar, Tuple
+from weft.support.number_lists import conversion_of
 
 if TYPE_CHECKING:
     from weft.frontend.context import Lowering
@@ -52,9 +56,24 @@ def _one_of_each(held: Growing) -> Array:
     return Array(drop_axis(elements(held).view, 1, const_index(0)), held.buffer.dtype)
 
 
+def ask_for_numbers(ctx: Lowering, owner: Tuple, key: Operand) -> None:
+    """Start again with the numbers of one of the caller's lists as data, where a position known at run time finds them.
+
+    There are too many to compare the position with those of all, and few enough to be slots.
+    """
+    slot, inputs = owner.slot, ctx.inputs
+    if slot < 0 or not owner.is_list or ctx.build.texts_are_known or not isinstance(key, Scalar):
+        return
+    position = as_index(ctx.build, key)
+    if position is None or position.constant is not None or comes_in(ctx, position):
+        return
+    if inputs.objects[slot] and conversion_of(inputs.objects[slot]) is not None:
+        raise NeedText(slot)
+
+
 def unread(inputs: Inputs, program: Program) -> int:
     """A slot whose list is lent though the program does not look at all of it; -1 if there is none."""
-    lent = [operand for operand in inputs.operands if isinstance(operand, Lent)]
+    lent = [item for item in inputs.operands if isinstance(item, Lent) and inputs.slots[item.slot] not in inputs.texts]
     return next((item.slot for item in lent if not _is_read_whole(item, program)), -1)
 
 

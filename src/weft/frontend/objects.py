@@ -34,6 +34,7 @@ from weft.frontend.inputs import static_operand
 from weft.frontend.iteration import element, length
 from weft.frontend.keys import whole_key
 from weft.frontend.known import is_constant_int, static_int, string_method
+from weft.frontend.lent import ask_for_numbers
 from weft.frontend.list_methods import place_of, remove_number, sort_numbers, times_in
 from weft.frontend.rows import as_row
 from weft.frontend.texts import position_of_letter
@@ -162,6 +163,7 @@ def sequence_item(ctx: Lowering, owner: Tuple, key: Operand) -> Operand:
             return chosen(ctx, owner.items, _wrapped(ctx, position, len(owner.items)))
     if not isinstance(key, Scalar):
         return ctx.build.leave("indices must be integers or slices")
+    ask_for_numbers(ctx, owner, key)
     position = static_int(ctx, key)
     if position is None or not -len(owner.items) <= position < len(owner.items):
         return ctx.build.leave("index out of range")
