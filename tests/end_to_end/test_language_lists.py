@@ -858,10 +858,7 @@ def lists_beside_a_vector(v, k):
     for i in range(len(v)):
         sums.append(v[: i + k].sum())
         counts.append(i + k)
-    if k:
-        shares = counts / np.sum(sums), v[0] - sums, sums + v[0], counts // np.int64(2), [1, 2.5] - v[0], v[0] ** (1, k)
-    else:
-        shares = ()
+    shares = (counts / np.sum(sums), v[0] - sums, sums + v[0], [1, 2.5] - v[0], v[0] ** (1, k)) if k else ()
     return shares, v / sums, sums - v, counts * v, v + counts, np.ones((2, 1)) * counts, sums > v, v @ sums
 
 
@@ -877,7 +874,7 @@ def lists_that_scatter(a, k):
     np.add.at(out, (rows, columns), values)
     np.maximum.at(out, (rows, 0), values)
     np.subtract.at(out, rows, 1.5)
-    np.add.at(out, (slice(None), columns), 1.0)
+    np.add.at(out, (slice(None), columns), 1.0)  # pyright: ignore[reportArgumentType] - NumPy takes it
     return out
 
 
