@@ -7,6 +7,7 @@ out:  `Host.call`, which takes what the function takes
 from __future__ import annotations
 
 import warnings
+from collections import Counter
 from collections.abc import Callable
 from functools import partial
 from types import FunctionType
@@ -25,6 +26,8 @@ from weft.support.numpy_calls import calls_at
 
 if TYPE_CHECKING:
     from weft.ir.nodes import Program
+
+_MANY = 32  # calls that Python finishes from one place, before anything is said of it
 
 OnMiss: TypeAlias = Callable[[tuple[Any, ...]], Any]
 
@@ -89,6 +92,7 @@ class Host:
 
     def _resume(self, info: KernelInfo) -> Callable[[int, Any, tuple[Any, ...]], Any]:
         holder: list[Any] = []
+        ended: Counter[int] = Counter()
 
         def resume(number: int, values: Any, slots: tuple[Any, ...]) -> Any:
             from weft.driver.resume import Resumer
@@ -102,14 +106,31 @@ class Host:
             for continuation, given in reversed(callers):
                 call = partial(continuation, *given, call)
             try:
-                return call()
+                result = call()
             except Exception as error:
                 from weft.driver.advice import advise
 
                 advise(error, self.function.__code__.co_filename)
                 raise
+            ended[number] += 1
+            if ended[number] % _MANY == 0:
+                self._tell_of_check(info.exits[number], ended[number])
+            return result
 
         return resume
+
+    def _tell_of_check(self, exit_: Exit, count: int) -> None:
+        """Say once that a check fails again and again where Python finds nothing wrong."""
+        calls, reason = self.dispatcher.counters().calls, exit_.reason
+        is_known = NOT_COMPILED in reason or reason in self.stats.reasons
+        if is_known or 2 * count < calls:
+            return
+        self.stats.reasons.append(reason)
+        warnings.warn_explicit(
+            f"{self.function.__qualname__} goes on in Python from here in {count} of {calls} calls: "
+            f"compiled code needs what does not hold there ({reason})",
+            FallbackWarning, self.function.__code__.co_filename, max(exit_.line, 1),
+        )  # fmt: skip
 
     def _announce(self, exit_: Exit, info: KernelInfo) -> None:
         """Say once that a branch runs in Python because something in it is not compiled."""
