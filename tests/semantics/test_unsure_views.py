@@ -153,3 +153,56 @@ def test_views_that_somebody_has_see_what_is_written() -> None:
 def test_views_in_attributes_see_what_is_written() -> None:
     made = [lambda shape=shape: (SimpleNamespace(x=None), inputs(shape)[0]) for shape in SHAPES]
     agree(attribute, *made, need="right")
+
+
+def of_other_names(k, z, n):
+    """Parts of arrays that have several names, or that are copies themselves."""
+    w = z * 1.0
+    if k == 0:
+        u = w.T.reshape(-1).real
+        w[:] = 1.0
+        return u + 0.0
+    elif k == 1:
+        w = z
+        if n > 1:
+            w = z * 2.0
+        u = w.real
+        z[:] = 1.0
+        return u + 0.0
+    elif k == 2:
+        if n < 1:
+            w = z
+        u = w.imag
+        z[:] = 2.0
+        return u + 0.0
+    elif k == 3:
+        u = w.real
+        for i in range(n):
+            z[:] = i
+            w = w + u.sum()
+            u = z.real
+            z = w
+        return w, z
+    elif k == 4:
+        q = z[1:]
+        u = q.imag
+        z[:] = 3.0
+        return u + 0.0
+    u = w.T.reshape(-1).real
+    return u[1:]
+
+
+def part_of_copy(z):
+    t = z.T.reshape(-1).real
+    return t[1:]
+
+
+def test_parts_of_arrays_with_several_names_see_what_is_written() -> None:
+    orders = (np.ascontiguousarray, np.asfortranarray)
+    made = [lambda o=order, s=shape, n=n: (o(inputs(s)[1]), n) for order in orders for shape in SHAPES for n in (0, 3)]
+    agree(of_other_names, *choices(6, *made), need="right")
+
+
+def test_parts_of_what_may_be_a_view_share_memory() -> None:
+    orders = (np.ascontiguousarray, np.asfortranarray)
+    agree(part_of_copy, *[lambda o=o, s=s: (o(inputs(s)[1]),) for o in orders for s in SHAPES], need="right")

@@ -45,9 +45,9 @@ def refuse_copies_of_views(ctx: Lowering, *operands: Operand, returned: bool = F
         if array.readonly:
             raise ctx.build.error("E138", "a read-only view cannot be returned", "return a copy of it")
         for name in ctx.build.reaches(array.view.container):
-            whole = ctx.build.ledger.snapshots.get(name)
-            if whole is not None and (seen is None or not _is_unseen(ctx.build, name, whole, seen)):
-                ctx.build.need_views([name])
+            wholes = _wholes(ctx.build, name)
+            if wholes and (seen is None or not _is_unseen(ctx.build, wholes, seen)):
+                ctx.build.need_views([name, *wholes])
                 raise ctx.build.error("E138", "a real or imaginary part is a view, which cannot be returned", "copy it")
 
 
@@ -81,11 +81,22 @@ def _arrays_seen(ctx: Lowering, operand: Operand) -> set[str]:
     return {name for array in arrays for name in ctx.build.reaches(array.view.container)}
 
 
-def _is_unseen(build: Builder, part: str, whole: str, seen: set[str]) -> bool:
-    """Whether the array that a part was taken of is the program's own and stays in it."""
-    reached = build.reaches(whole)
-    own = all(build.container(name).storage in (Storage.TRANSIENT, Storage.ALIAS) for name in reached)
-    return part != whole and own and seen.isdisjoint(reached)
+def _wholes(build: Builder, part: str) -> set[str]:
+    """What a copy in place of a view is a part of, through such copies; nothing for any other container."""
+    copies, found = build.ledger.snapshots, set[str]()
+    pending = [copies[part]] if part in copies else []
+    while pending:
+        reached = [name for name in build.reaches(pending.pop()) if name not in found]
+        found.update(reached)
+        pending += [copies[name] for name in reached if name in copies]
+    return found
+
+
+def _is_unseen(build: Builder, wholes: set[str], seen: set[str]) -> bool:
+    """Whether the arrays that a part was taken of are the program's own and stay in it."""
+    copies = build.ledger.snapshots
+    own = all(build.container(name).storage in (Storage.TRANSIENT, Storage.ALIAS) for name in wholes)
+    return own and all(copies.get(name) != name for name in wholes) and seen.isdisjoint(wholes)
 
 
 def forget_copies(ctx: Lowering, before: Container[str]) -> None:

@@ -6,7 +6,7 @@ in force have established (see `Guards`), and knows the place in the user's sour
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from weft.ir.dtypes import NP_BOOL, PY_INT, DType, ScalarType
@@ -120,18 +120,23 @@ class Builder(Guards):
 
     def mark_written(self, name: str) -> None:
         """Record that a container is written; for those that can be seen from outside, that the site is past."""
-        for reached in self.reaches(name):
-            copies = [copy for copy, whole in self.ledger.snapshots.items() if reached in (copy, whole)]
-            if copies:
-                self.need_views(copies)
-                raise self.error(
-                    "E203", "this writes an array, or a part of it taken as .real or .imag", "take a copy of that part"
-                )
+        touched = self.reaches(name)
+        copies = [copy for copy, whole in self.ledger.snapshots.items() if self._is_seen(touched, copy, whole)]
+        if copies:
+            self.need_views(copies)
+            raise self.error(
+                "E203", "this writes an array, or a part of it taken as .real or .imag", "take a copy of that part"
+            )
+        for reached in touched:
             self.ledger.writes[reached] = self.ledger.writes.get(reached, 0) + 1
             container = self.ledger.containers[reached]
             if not container.written:
                 self.ledger.containers[reached] = replace(container, written=True)
         self.dirty = True
+
+    def _is_seen(self, touched: Sequence[str], copy: str, whole: str) -> bool:
+        """Whether what is written may be a copy in place of a view, or what it is a copy of."""
+        return copy in touched or any(name in touched for name in self.reaches(whole))
 
     def need_views(self, copies: Iterable[str]) -> None:
         """Ask for another start where some of these copies only may be views in NumPy."""
