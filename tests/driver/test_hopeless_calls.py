@@ -119,3 +119,19 @@ def test_ints_beyond_64_bits_do_not_speak_for_others(lowered: list[Any]) -> None
     assert program.stats.variants == 0
     assert program(80, 3) == halved(80, 3)
     assert program.stats.variants == 1
+
+
+def summed(numbers: list[int], by: int) -> int:
+    total = 0
+    for number in numbers:
+        total += number * by
+    return total
+
+
+def test_lists_of_ints_beyond_64_bits_do_not_speak_for_others(lowered: list[Any]) -> None:
+    program = weft.program(summed)
+    for _ in range(100):
+        assert program([2**80, 3], 2) == summed([2**80, 3], 2)
+    assert len(lowered) < 50
+    assert program([80, 3], 2) == summed([80, 3], 2)
+    assert program.stats.variants == 1

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from types import CellType, FunctionType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from weft.driver import kernels
 from weft.driver.annotations import check_annotations
@@ -46,6 +46,7 @@ _MAX_GENERAL = 16
 _MAX_LENGTHS = 2  # of a list that Python changes between calls of a piece
 _MAX_REFUSED = 32  # calls whose exact types are looked at before their classes tell
 _BEYOND = 2**63
+_LOOKED_AT = 128  # items of a list
 _LOOK_AGAIN = 256  # after so many calls the exact types are looked at again
 _MAX_ALIKE = 4  # variants of one kind of arguments, functions among them, before the old ones are forgotten
 
@@ -108,12 +109,16 @@ class Hopeless:
 
 
 def _classes(params: Sequence[Any]) -> tuple[type, ...]:
-    """The classes of arguments; ints beyond 64 bits, which no kernel takes, are objects among them."""
-    classes = tuple(map(type, params))
-    if int not in classes or all(-_BEYOND <= param < _BEYOND for param in params if type(param) is int):
-        return classes
-    return tuple(object if cls is int and not -_BEYOND <= param < _BEYOND else cls
-                 for cls, param in zip(classes, params, strict=True))  # fmt: skip
+    """The classes of arguments; ints beyond 64 bits, which no kernel takes, are objects, as are lists of such."""
+    classes: list[type] = [object if _is_beyond(param) else type(param) for param in params]
+    return tuple(classes)
+
+
+def _is_beyond(param: Any) -> bool:
+    cls = cast("object", type(param))
+    if cls is int:
+        return not -_BEYOND <= param < _BEYOND
+    return (cls is list or cls is tuple) and any(type(item) is int and _is_beyond(item) for item in param[:_LOOKED_AT])
 
 
 class Engine:
