@@ -3,8 +3,8 @@
 Sums of floats are taken in blocks. In a block, elements go to many lanes in turn, so that the additions of a lane
 follow each other slowly enough for the machine; what does not fill all lanes goes to eight of them, the last seven
 elements or fewer are added one by one. Lanes and blocks are joined as a binary tree: the error stays that of NumPy's
-pairwise sum. The order is fixed by the number of elements, the operation and the types alone. Few elements are a
-block in the narrow lanes: they go the same way, without the detours.
+pairwise sum. The order is fixed by the number of elements, the operation, the types and whether truth values are read.
+Few elements are a block in the narrow lanes: they go the same way, without the detours.
 
     for (at = first; at + 32 <= last; at += 32)
         for (l = 0; l < 32; ++l)
