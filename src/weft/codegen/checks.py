@@ -124,11 +124,12 @@ def _infinite(name: str, source: DType, texts: list[str]) -> str:
 
 def _check_overflow(support: SupportFunctions, name: str, source: DType, texts: list[str]) -> str:
     if name in ("negative", "absolute"):
-        lost = f"{support.need('subtract_overflows', source)}(0, {texts[0]})"
-        if name == "absolute":
-            lost = f"({texts[0]} < 0) & {lost}"
+        if source.kind == "u":
+            return f"({texts[0]} != 0 ? WEFT_FP_OVERFLOW : 0)" if name == "negative" else ""
+        lost = f"{texts[0]} == {literal(source.bounds[0], source)}"
     else:
-        lost = f"{support.need(f'{name}_overflows', source)}({', '.join(texts)})"
+        function = f"flag_{name}" if name in ("add", "subtract", "multiply") else f"{name}_overflows"
+        lost = f"{support.need(function, source)}({', '.join(texts)})"
     return f"({lost} ? WEFT_FP_OVERFLOW : 0)"
 
 

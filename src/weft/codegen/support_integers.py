@@ -39,7 +39,11 @@ static inline $T weft_keep_$S($T a)
 static inline $T weft_negative_$S($T a) { return ($T)(0u - ($U)a); }
 """,
     "absolute": """
-static inline $T weft_absolute_$S($T a) { return ($T)(a < 0 ? 0u - ($U)a : ($U)a); }
+static inline $T weft_absolute_$S($T a)
+{
+    const $U sign = ($T)-1 < 0 ? ($U)(a >> ($B - 1)) : 0; /* no comparison, which may become a jump */
+    return ($T)((($U)a ^ sign) - sign);
+}
 """,
     "sign": """
 static inline $T weft_sign_$S($T a) { return ($T)((a > 0) - (a < 0)); }
@@ -116,6 +120,36 @@ static inline uint8_t weft_subtract_overflows_$S($T a, $T b) { $T r; return __bu
 """,
     "multiply_overflows": """
 static inline uint8_t weft_multiply_overflows_$S($T a, $T b) { $T r; return __builtin_mul_overflow(a, b, &r); }
+""",
+    # The same for what only raises a flag: processors have vectors for it.
+    "flag_add": """
+static inline uint8_t weft_flag_add_$S($T a, $T b)
+{
+    const $T r = ($T)(($U)a + ($U)b);
+    return ($T)-1 < 0 ? ($T)((a ^ r) & (b ^ r)) < 0 : r < a;
+}
+""",
+    "flag_subtract": """
+static inline uint8_t weft_flag_subtract_$S($T a, $T b)
+{
+    const $T r = ($T)(($U)a - ($U)b);
+    return ($T)-1 < 0 ? ($T)((a ^ b) & (a ^ r)) < 0 : a < b;
+}
+""",
+    # A product of 64 bits that wraps is a multiple of 2**64 from the true one, and so from the one rounded twice.
+    "flag_multiply": """
+static inline uint8_t weft_flag_multiply_$S($T a, $T b)
+{
+    const $T r = ($T)((uint64_t)a * (uint64_t)b);
+    if (sizeof a < 8)
+        return (int64_t)((uint64_t)a * (uint64_t)b) != (int64_t)r;
+#ifdef __AVX512DQ__
+    return __builtin_fabs((double)r - (double)a * (double)b) > 0x1p62;
+#else
+    $T exact;
+    return __builtin_mul_overflow(a, b, &exact);
+#endif
+}
 """,
     "left_shift_overflows": """
 static inline uint8_t weft_left_shift_overflows_$S($T a, $T b)
