@@ -183,7 +183,30 @@ def sums_of_rows(x, idx, out):
     return sums
 
 
-VERSIONS = [rows_between, rows_in_data, indices_in_a_range_from_data, sums_of_rows]
+def chosen_by_what_was_computed(x, idx, out):
+    for i in range(1, idx.shape[0] - 1):
+        near = idx[i - 1] + idx[i + 1]
+        if near == 3 or (near == 2 and idx[i] == 1):
+            out[i] = 1.0
+        else:
+            out[i] = x[0]
+
+
+def chosen_in_triangles(x, idx, out):
+    for i in range(idx.shape[0]):
+        for j in range(i, idx.shape[0]):
+            if idx[i] < idx[j] and idx[j] != 3 and (i > 1 or idx[i] == 0):
+                out[j] = x[0]
+
+
+VERSIONS = [
+    chosen_by_what_was_computed,
+    chosen_in_triangles,
+    rows_between,
+    rows_in_data,
+    indices_in_a_range_from_data,
+    sums_of_rows,
+]
 
 KEPT = [
     from_here_to_there,
@@ -277,6 +300,19 @@ def test_programs_agree(function: Callable[..., Any]) -> None:
     program = weft.program(function, threads=2, fallback="error")
     for values in DATA:
         assert_same_outcome(run(program, arguments(values)), run(function, arguments(values)), where=f"{values}")
+
+
+@pytest.mark.parametrize("function", [chosen_by_what_was_computed, chosen_in_triangles])
+def test_results_that_are_too_short_for_the_turns(function: Callable[..., Any]) -> None:
+    program = weft.program(function, threads=2, fallback="error")
+    for values in DATA:
+        for missing in range(3):
+
+            def make(values: Sequence[int] = values, missing: int = missing) -> list[Any]:
+                x, idx, out = arguments(values)
+                return [x[: 4 * (missing < 2)], idx, out[missing:]]
+
+            assert_same_outcome(run(program, make()), run(function, make()), where=f"{values} {missing}")
 
 
 @pytest.mark.parametrize("function", [gather, now_and_then, in_another_order])

@@ -43,7 +43,6 @@ from weft.ir.substitution import with_fresh_values
 from weft.ir.traverse import all_nodes, bound_extents, values_defined_in
 from weft.passes.base import Bench
 from weft.passes.exact_conditions import is_exact
-from weft.passes.guard_corners import Front, holds_everywhere
 from weft.passes.hoist_guards import ends_iteration
 from weft.passes.loop_bodies import Count, counted, ends, is_less
 from weft.passes.open_sites import OpenSite
@@ -109,6 +108,7 @@ class Look:
         self.supposed: set[Value] = set()  # what not every turn computes
         self.uncertain = False  # whether a turn may have ended by now
         self.found: list[Found] = []
+        self.collected = False  # all of them
         self.checks: list[Check] = []
         self.wholes: dict[Value, Whole] = {}
         self.plain: dict[Value, Index] = {}  # indices that do not count from the end, as is checked
@@ -121,6 +121,7 @@ class Look:
         reason = self.collect(self.loop.body, (self.loop,), ())
         if reason:
             return reason
+        self.collected = True
         for found in self.found:
             reason = self.add(found)
             if reason and not self.add_whole(found) and not self.add_ends(found):
@@ -320,7 +321,7 @@ class Look:
             return False
         wanted = [condition_of(clause) for clause in at_ends]
         empty = op("greater_equal", (loop.start, loop.stop), NP_BOOL)
-        guard = replace(found.guard, condition=op("logical_or", (empty, _all(wanted)), NP_BOOL))
+        guard = replace(found.guard, condition=op("logical_or", (empty, all_of(wanted)), NP_BOOL))
         others = tuple(other for other in found.loops if other is not loop)
         if self.add(Found(guard, others, ()), strict=True):
             return False
@@ -366,7 +367,7 @@ class Look:
             trips[0] = _if_all_run(check.around, trips[0], lets, self.bench)
         turns = [Value(bench.number(), loop.var.name, PY_INT, 0, None, const_index(0), trip - 1)
                  for loop, trip in zip(check.loops or (self.loop,), trips, strict=True)]  # fmt: skip
-        condition = _all([found.condition for found in check.found])
+        condition = all_of([found.condition for found in check.found])
         source = Elements(tuple(turns), tuple(trips), tuple(self.code.slice_of(values_in(condition))), condition)
         container = bench.container("holds", NP_BOOL.dtype, (), Storage.STACK)
         reduce = _joining(container, source, self.loop, self.bench)
@@ -393,7 +394,7 @@ class Look:
         code = Code(lets=self.code.lets, spans=self.code.spans)
         code.order = [value for value in self.code.order if value == whole.element or value in whole.computed]
         code.reads[whole.element] = Memlet(whole.container, tuple(map(index, params)))
-        condition = _all(whole.conditions)
+        condition = all_of(whole.conditions)
         source = Elements(params, shape, tuple(code.slice_of(values_in(condition))), condition)
         container = bench.container("holds", NP_BOOL.dtype, (), Storage.STACK)
         reduce = _joining(container, source, self.loop, self.bench)
@@ -438,25 +439,6 @@ def _joining(container: Container, source: Elements, loop: Loop, bench: Bench) -
     )  # fmt: skip
 
 
-def always(look: Look) -> Expr | None:
-    """What lets all guards hold whatever the data, which some of them wait for; None where nothing is known to."""
-    if look.is_open or not any(check.reads and _waits(check) for check in look.checks):
-        return None
-    conditions: list[Expr] = []
-    front = Front(look.facts, look.own, look.bench)
-    for check in look.checks:
-        everywhere = holds_everywhere([found.guard.condition for found in check.found], check.loops, front)
-        if everywhere is None:
-            return None
-        conditions.append(everywhere)
-    return _all(conditions)
-
-
-def _waits(check: Check) -> bool:
-    """Whether its guards stand under conditions."""
-    return any(found.conditions for found in check.found)
-
-
 def _count(loop: Loop, facts: Facts, bench: Bench) -> Count:
     count = counted(loop, facts, bench)
     assert count is not None
@@ -479,7 +461,8 @@ def _is_linear(atom: Constraint, var: Value) -> bool:
     return not atom.equal and not squares
 
 
-def _all(conditions: Sequence[Expr]) -> Expr:
+def all_of(conditions: Sequence[Expr]) -> Expr:
+    """All of them, of which there is one at least."""
     condition, *more = conditions
     for other in more:
         condition = op("logical_and", (condition, other), NP_BOOL)

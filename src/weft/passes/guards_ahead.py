@@ -18,7 +18,7 @@ runs as it was, guards and all. So it does where an index in `for j in range(sta
 ranges from data only the ends are looked at.
 
 Where the guards stand under conditions on data but hold at the ends of all ranges, as in `if a[i] > 0: y[i] = b[i]`
-with arrays of one length, that is all that is asked first; the look is for where it is not so.
+with arrays of one length, that is all that is asked first; the look, or the loop as it was, is for where it is not so.
 
 All guards of a nest go, or none: done where the turns of a loop become independent by that (`Legality.carried`), or a
 loop a reduction. `hoist-guards` has taken those that need no look at all turns.
@@ -32,8 +32,7 @@ from typing import ClassVar
 
 from weft.analysis.effects import effects_of
 from weft.analysis.facts import Facts
-from weft.ir.dtypes import NP_BOOL
-from weft.ir.exprs import Expr, Index, Value, op
+from weft.ir.exprs import Expr, Index, Value
 from weft.ir.nodes import (
     Alloc,
     Branch,
@@ -52,7 +51,8 @@ from weft.ir.substitution import Substitution, fresh_values
 from weft.ir.traverse import all_nodes, site_left_through
 from weft.passes.base import Bench, Session, rewrite_nodes
 from weft.passes.dead_code import DropDeadCode
-from weft.passes.guard_looks import Look, always
+from weft.passes.guard_corners import Front, holds_everywhere
+from weft.passes.guard_looks import Check, Look, all_of
 from weft.passes.loop_bodies import has_loops, straight
 from weft.passes.loop_reductions import reduced
 from weft.passes.open_sites import OpenSite, open_site, rewrite_inside, writes_of
@@ -119,6 +119,10 @@ class _Walk:
         look = Look(self.bench, loop, facts, self.writes.of(loop))
         reason = look.obstacle()
         if reason:
+            held = _anyway(look) if self.has_copy(loop) else None
+            if held is not None:
+                self.bench.note(f"the loop over {loop.var.name} needs no guards where all ranges fit", loop, done=True)
+                return [self.either(held, self.copy(without), (loop,))]
             self.bench.note(f"guards stay in the loop over {loop.var.name}: {reason}", loop, done=False)
             return None
         if look.is_open and not self.has_copy(loop):
@@ -126,19 +130,21 @@ class _Walk:
         self.bench.note(f"what the loop over {loop.var.name} depends on is looked at in front of it", loop, done=True)
         holding: list[Value] = []
         checks = list(look.build(site, holding))
-        held = always(look) if self.has_copy(loop) else None
+        held = _always(look) if self.has_copy(loop) else None
         if held is not None:  # as a rule: then nothing is looked at, and all that is read exists at every turn
-            sides = Region((self.copy(without), Yield())), Region((*checks, without, Yield()))
-            return [Branch(condition=held, then=sides[0], orelse=sides[1], id=self.bench.number(), span=loop.span)]
+            return [self.either(held, self.copy(without), (*checks, without))]
         if not holding:
             return [*checks, without]
-        condition: Expr = holding[0]
-        for other in holding[1:]:
-            condition = op("logical_and", (condition, other), NP_BOOL)
+        condition = all_of(holding)
         plain = rewrite_nodes(Region((without,)), lambda node: _as_checked(node, look.plain)).nodes[0]
         assert isinstance(plain, Loop)
-        then, orelse = Region((self.copy(plain), Yield())), Region((loop, Yield()))
-        return [*checks, Branch(condition=condition, then=then, orelse=orelse, id=self.bench.number(), span=loop.span)]
+        return [*checks, self.either(condition, self.copy(plain), (loop,))]
+
+    def either(self, condition: Expr, then: Loop, orelse: tuple[Node, ...]) -> Branch:
+        """A loop in two ways. Of the second, for what hardly happens, later passes tell the user nothing."""
+        quiet = rewrite_nodes(Region((*orelse, Yield())), _without_span)
+        first = Region((then, Yield()))
+        return Branch(condition=condition, then=first, orelse=quiet, id=self.bench.number(), span=then.span)
 
     def has_copy(self, loop: Loop) -> bool:
         """Whether a loop may be there twice: nothing that is defined in it is seen elsewhere."""
@@ -146,7 +152,7 @@ class _Walk:
         aliased = any(container.base in made for container in self.bench.containers.values())
         return not loop.carries and not effects_of(loop).binds and not aliased
 
-    def copy(self, loop: Loop) -> Node:
+    def copy(self, loop: Loop) -> Loop:
         """A loop with values, arrays and sites of its own."""
         bench = self.bench
         values = Substitution(fresh_values([loop], bench.number))
@@ -168,6 +174,7 @@ class _Walk:
                     return None
 
         (made,) = rewrite_nodes(Region((Substitution(values.values, names).node(loop),)), rule).nodes
+        assert isinstance(made, Loop)
         return made
 
     def gains(self, loop: Loop, facts: Facts, depth: int) -> bool:
@@ -198,9 +205,46 @@ class _Walk:
         return False
 
 
+def _without_span(node: Node) -> tuple[Node, ...] | None:
+    return (replace(node, span=None),) if isinstance(node, Loop) and node.span is not None else None
+
+
 def _as_checked(node: Node, plain: Mapping[Value, Index]) -> tuple[Node, ...] | None:
     """A tasklet with what is known of indices."""
     if not isinstance(node, Tasklet) or all(let.value not in plain for let in node.lets):
         return None
     lets = (replace(let, expr=plain.get(let.value, let.expr)) for let in node.lets)
     return (replace(node, lets=tuple(lets)),)
+
+
+def _always(look: Look) -> Expr | None:
+    """What lets all guards hold whatever the data, which some of them wait for; None where nothing is known to."""
+    if look.is_open or not any(check.reads and _waits(check) for check in look.checks):
+        return None
+    conditions: list[Expr] = []
+    front = Front(look.facts, look.own, look.bench)
+    for check in look.checks:
+        everywhere = holds_everywhere([found.guard.condition for found in check.found], check.loops, front)
+        if everywhere is None:
+            return None
+        conditions.append(everywhere)
+    return all_of(conditions)
+
+
+def _anyway(look: Look) -> Expr | None:
+    """What lets all guards hold whatever the data, where some cannot be looked at; None where nothing is known to."""
+    if not look.collected or not any(found.conditions for found in look.found):
+        return None
+    conditions: list[Expr] = []
+    front = Front(look.facts, look.own, look.bench)
+    for found in look.found:
+        everywhere = holds_everywhere([found.guard.condition], found.loops[::-1], front)
+        if everywhere is None:
+            return None
+        conditions.append(everywhere)
+    return all_of(list(dict.fromkeys(conditions)))
+
+
+def _waits(check: Check) -> bool:
+    """Whether its guards stand under conditions."""
+    return any(found.conditions for found in check.found)
