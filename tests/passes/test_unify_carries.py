@@ -98,7 +98,24 @@ def stored(a):
     return a
 
 
+def pythons_numbers(a):
+    s = 0
+    for i in range(len(a)):
+        s += float(a[i])
+    return s
+
+
+def pythons_numbers_less_and_more(a):
+    s, t, u = 0, -1, 3
+    for i in range(len(a)):
+        s -= float(a[i]) * 2
+        t += float(a[i])
+        u += abs(float(a[i]))
+    return s, t, u
+
+
 VECTORS = [
+    (pythons_numbers, 0), (pythons_numbers_less_and_more, 0),
     (total, 0), (from_an_int, 0), (mean, 0), (only_positive, 0), (positive_and_large, 0), (largest, 0), (smallest, 0),
     (two_sums, 0), (stored, 1),
 ]  # fmt: skip

@@ -123,9 +123,9 @@ def tag_of(expr: Expr) -> tuple[Value | int | None, bool]:
 # ---- branches that ask for a tag ------------------------------------------------------------------------------------
 
 
-def asks_for(node: Branch) -> tuple[Value, int] | None:
-    """The tag a branch asks for, and its value on the first side."""
-    match node.condition:
+def asks_for(condition: Expr) -> tuple[Value, int] | None:
+    """The tag a condition asks for, and its value where the condition holds."""
+    match condition:
         case Op(name="equal", args=(left, right)) if isinstance(right, Index) and right.constant in (0, 1):
             value = index(left).terms if isinstance(left, Index | Value) else ()
             match value:
@@ -148,8 +148,7 @@ def merged(node: Branch, known: Known, first_tag: int) -> list[Node] | None:
     if low is None or high is None or len(low[0]) != len(high[0]):
         return None
     raised = Substitution({mixed.high: known.number})
-    conversion = op("cast", (mixed.low,), mixed.high.type)
-    matching = _Matching({}, {conversion: known.number, _conversion_of_index(mixed): known.number})
+    matching = _Matching({}, _conversions(known))
     nodes: list[Node] = []
     for left, right in zip(low[0], high[0], strict=True):
         wanted = raised.tasklet(right)
@@ -167,10 +166,25 @@ def merged(node: Branch, known: Known, first_tag: int) -> list[Node] | None:
     return [*nodes, Tasklet(lets=tuple(lets), span=node.span)] if lets else nodes
 
 
-def _conversion_of_index(mixed: Mixed) -> Expr:
-    """How the conversion of a Python int reads."""
-    low: Expr = index(mixed.low) if mixed.low.type == PY_INT else mixed.low
-    return op("cast", (low,), mixed.high.type)
+def merged_choices(expr: Expr, known: Mapping[Value, Known]) -> Expr:
+    """An expression in which tags of mixed numbers no longer choose between doing the same to the one and the other."""
+    if not isinstance(expr, Op) or not values_in(expr) & known.keys():
+        return expr
+    made = op(expr.name, (merged_choices(argument, known) for argument in expr.args), expr.type)
+    asked = asks_for(made.args[0]) if made.name == "select" else None
+    number = known.get(asked[0]) if asked is not None else None
+    if asked is None or number is None:
+        return made if made != expr else expr
+    low, high = made.args[1:] if asked[1] == number.mixed.low_tag else made.args[:0:-1]
+    wanted = substitute(high, {number.mixed.high: number.number})
+    return wanted if replaced(low, _conversions(number)) == wanted else made
+
+
+def _conversions(known: Known) -> Mapping[Expr, Expr]:
+    """The lower number converted to the higher type, also as the conversion of a Python int reads: the number."""
+    low, type_ = known.mixed.low, known.mixed.high.type
+    same: Expr = index(low) if low.type == PY_INT else low
+    return {op("cast", (low,), type_): known.number, op("cast", (same,), type_): known.number}
 
 
 def plain_side(region: Region) -> tuple[list[Tasklet], tuple[Expr | View, ...]] | None:

@@ -72,7 +72,7 @@ class _State:
 
     def one_side(self, node: Branch) -> list[Node] | None:
         """A branch on a known tag as code without a branch."""
-        asked = asks_for(node)
+        asked = asks_for(node.condition)
         known = self.known.get(asked[0]) if asked is not None else None
         if asked is None or known is None:
             return None

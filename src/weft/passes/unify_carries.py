@@ -45,7 +45,16 @@ from weft.ir.substitution import Substitution
 from weft.ir.traverse import all_nodes, defined_values, values_used_in
 from weft.passes.base import Bench, Session, rewrite_nodes, rewrite_regions
 from weft.passes.loop_bodies import has_loops
-from weft.passes.mixed_numbers import Known, Mixed, asks_for, merged, mixed_in, raised_literal, tag_of
+from weft.passes.mixed_numbers import (
+    Known,
+    Mixed,
+    asks_for,
+    merged,
+    merged_choices,
+    mixed_in,
+    raised_literal,
+    tag_of,
+)  # fmt: skip
 from weft.support.records import record
 
 
@@ -92,7 +101,7 @@ class _State:
         nodes: list[Node] = []
         changed = False
         for node in region.nodes:
-            inner = self.inside(node)
+            inner = self.chosen_once(node) if isinstance(node, Tasklet) else self.inside(node)
             made = self.one_side(inner) if isinstance(inner, Branch) else None
             changed |= made is not None or inner is not node
             nodes += [inner] if made is None else made
@@ -110,9 +119,16 @@ class _State:
                 return node
 
     def one_side(self, node: Branch) -> list[Node] | None:
-        asked = asks_for(node)
+        asked = asks_for(node.condition)
         known = self.known.get(asked[0]) if asked is not None else None
         return merged(node, known, asked[1]) if known is not None and asked is not None else None
+
+    def chosen_once(self, node: Tasklet) -> Tasklet:
+        """A tasklet in which what a tag chooses is the number, if both choices do the same to it."""
+        exprs = [merged_choices(let.expr, self.known) for let in node.lets]
+        if all(expr is let.expr for expr, let in zip(exprs, node.lets, strict=True)):
+            return node
+        return replace(node, lets=tuple(replace(let, expr=x) for let, x in zip(node.lets, exprs, strict=True)))
 
     # ---- loops ----
 
