@@ -125,7 +125,7 @@ def _infinite(name: str, source: DType, texts: list[str]) -> str:
 def _check_overflow(support: SupportFunctions, name: str, source: DType, texts: list[str]) -> str:
     if name in ("negative", "absolute"):
         if source.kind == "u":
-            return f"({texts[0]} != 0 ? WEFT_FP_OVERFLOW : 0)" if name == "negative" else ""
+            return f"({texts[0]} != 0 ? WEFT_FP_OVERFLOW : 0)" if name == "negative" else "0"
         lost = f"{texts[0]} == {literal(source.bounds[0], source)}"
     else:
         function = f"flag_{name}" if name in ("add", "subtract", "multiply") else f"{name}_overflows"
