@@ -17,7 +17,8 @@ from tests.conftest import Golden
 from tests.end_to_end.outcome import assert_same_outcome, run
 from tests.passes.loops import assert_agrees, body_text, count, matrix, reasons, through
 from weft.driver.compiler import lower
-from weft.ir.nodes import Branch, Elementwise, Loop
+from weft.ir.nodes import Branch, Elementwise, Loop, Tasklet
+from weft.ir.printer import print_expr
 from weft.ir.traverse import all_nodes
 from weft.passes.base import Session
 from weft.passes.expand_elementwise import ExpandElementwise
@@ -120,6 +121,41 @@ def summed(A, B, k):
     return s
 
 
+def all_around(A, B, k):
+    n, m = A.shape
+    for i in range(n):
+        for j in range(m):
+            B[i, j] = A[(i - 1) % n, j] + A[(i + 1) % n, j] + A[i, (j - 1) % m] + A[i, (j + 1) % m] - 4 * A[i, j]
+
+
+def around_in_place(A, B, k):
+    n, m = A.shape
+    for i in range(n):
+        for j in range(m):
+            A[i, j] = A[i, j] + A[(i + n - 1) % n, j] * A[i, (1 + j) % m]
+        for j in range(m):
+            B[i, j] = A[i, (j - 2) % m] - A[i, j % m]
+
+
+def around_from_outside(A, B, k):
+    for i in range(-1, A.shape[0] + 1):
+        B[i % A.shape[0], 0] = A[i % A.shape[0], 1]
+        B[i % A.shape[0], 1] -= i
+
+
+def around_a_number(A, B, k):
+    for i in range(k):
+        B[i, 0] = A[(i + 1) % k, 0] + (i - 1) % k
+
+
+AROUND = [all_around, around_in_place, around_from_outside, around_a_number]
+
+
+def around_anywhere(A, B, k):
+    for i in range(A.shape[0]):
+        B[i, 0] = A[(i + k) % A.shape[0], 0] + A[i // 2 % 2, 0] + A[2 * i % A.shape[0], 0]
+
+
 def many_places(A, B, k):
     for i in range(A.shape[0]):
         if 2 * k < i + 1 or i != k + A.shape[1]:
@@ -133,7 +169,7 @@ def many_places(A, B, k):
                 B[i, 0] -= 1
 
 
-OTHERS = [neighbours, meets_twice, until, summed, many_places]
+OTHERS = [around_anywhere, neighbours, meets_twice, until, summed, many_places]
 SHAPES = [(0, 0), (1, 1), (2, 2), (2, 1), (1, 3), (3, 3), (5, 5), (6, 4)]
 BEFORE = (Simplify(loop_sites=True), StructureContinues())
 
@@ -166,6 +202,28 @@ def test_cut_where_a_branch_asks(function: Callable[..., Any]) -> None:
             assert_agrees(function, made, lambda shape=shape: arguments(*shape))
 
 
+def divides(loop: Loop) -> bool:
+    lets = (let for node in all_nodes(loop.body) if isinstance(node, Tasklet) for let in node.lets)
+    return any("remainder(" in print_expr(let.expr) for let in lets)
+
+
+def innermost(program: Any) -> list[Loop]:
+    loops = [node for node in all_nodes(program.body) if isinstance(node, Loop)]
+    return [loop for loop in loops if not any(isinstance(node, Loop) for node in all_nodes(loop.body))]
+
+
+@pytest.mark.parametrize("function", AROUND)
+def test_cut_where_indices_go_around(function: Callable[..., Any]) -> None:
+    before = prepared(function, HoistGuards(), GatherGuards())
+    assert any(map(divides, innermost(before)))
+    made, _ = through(before, SplitRanges())
+    assert not all(map(divides, innermost(made)))
+    assert count(made, Loop) > count(before, Loop)
+    for shape in SHAPES:
+        if min(shape) > 1:
+            assert_agrees(function, made, lambda shape=shape: arguments(*shape, k=min(shape)))
+
+
 @pytest.mark.parametrize("function", MEETING)
 def test_cut_where_turns_meet(function: Callable[..., Any]) -> None:
     before = prepared(function, HoistGuards(), GatherGuards(), ExpandElementwise())
@@ -195,7 +253,7 @@ def test_in_two_versions(golden: Golden) -> None:
 
 
 @PLAINLY
-@pytest.mark.parametrize("function", [*ASKED, *MEETING, *OTHERS])
+@pytest.mark.parametrize("function", [*ASKED, *AROUND, *MEETING, *OTHERS])
 def test_programs_agree(function: Callable[..., Any]) -> None:
     program = weft.program(function, threads=2)
     for shape in [(0, 0), (1, 1), (2, 1), (3, 3), (6, 4), (12, 13)]:

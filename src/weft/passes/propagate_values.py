@@ -273,21 +273,31 @@ class _Walk:
     def unclipped(self, expr: Expr, facts: Facts) -> Expr:
         """The smaller or larger of two integers of which it is known which one that is: a slice that does not clip.
 
-        Or the side of a choice that is known: an index that is not counted from the end.
+        Or the side of a choice that is known: an index that is not counted from the end. Or a remainder that is known.
         """
         if not isinstance(expr, Op) or expr.type != PY_INT:
             return expr
         if expr.name == "select":
             return self.chosen(expr, facts)
-        if expr.name not in ("minimum", "maximum"):
+        if expr.name not in ("minimum", "maximum", "remainder"):
             return expr
         left, right = (as_index(self.unclipped(arg, facts)) for arg in expr.args)
         if left is None or right is None:
             return expr
+        if expr.name == "remainder":
+            return self.wrapped(left, right, facts) or expr
         small, large = (left, right) if expr.name == "minimum" else (right, left)
         if self.bench.legality.is_nonnegative(large - small, facts):
             return left
         return right if self.bench.legality.is_nonnegative(small - large, facts) else expr
+
+    def wrapped(self, left: Index, right: Index, facts: Facts) -> Expr | None:
+        """A remainder of what is known to be in the range, or just beside it."""
+        known = self.bench.legality.is_nonnegative
+        for number in (left, left + right, left - right):
+            if known(number, facts) and known(right - 1 - number, facts):
+                return number
+        return None
 
     def chosen(self, expr: Op, facts: Facts) -> Expr:
         condition, *sides = expr.args

@@ -5,8 +5,9 @@ after:   for j in 0:k { ... }; x = d[i, k]; y = d[i, k]; z = d[k, k]; ...; for j
 
 A turn is not like the others where a branch asks for it, `if i == 0 or i == n - 1`, or where it writes what others
 read: above, d[i, k] in turn k. Ranges that a branch cuts in two, `if j < i`, are cut there. In each part the question
-has an answer, and what is left of the branch needs no condition. Where turns meet, only if the parts are maps by that,
-proved by the legality core.
+has an answer, and what is left of the branch needs no condition. Indices that go around, `u[(i + 1) % n]`, ask where
+they do so, if it is known that they do so once at most: in each part they need no division. Where turns meet, only if
+the parts are maps by that, proved by the legality core.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from dataclasses import replace
 from functools import reduce
 from typing import ClassVar, Final
 
-from weft.analysis.conditions import Constraint, as_index, clauses_of
+from weft.analysis.conditions import Constraint, clauses_of, condition_of
 from weft.analysis.effects import Access, effects_of
 from weft.analysis.facts import Facts
 from weft.ir.dtypes import NP_BOOL
@@ -48,17 +49,14 @@ from weft.passes.base import Bench, Session, rewrite_nodes
 from weft.passes.exact_conditions import stays_in_int64
 from weft.passes.guard_corners import Front, holds_everywhere
 from weft.passes.loop_bodies import computed, has_loops, is_less, only_if, rewrite_loops, straight
+from weft.passes.range_questions import Question, asked_in, indices_around, questions_of
 from weft.passes.simplify import Simplify
 from weft.support.abi import MAX_EXTENT
 from weft.support.records import record
 
-_MOST_NODES: Final = 160  # of a loop of which there will be three
+_MOST_NODES: Final = 320  # of a loop of which there will be three
 _MOST_MADE: Final = 3000  # nodes of all parts of a nest: of places whose order is not known, each doubles them
 _APART: Final = 1 << 61  # from the ends of int64: where a range is cut, it is added to and subtracted from
-_SIGNS: Final = {  # whether a comparison holds where the difference is negative, 0, positive
-    "equal": (False, True, False), "not_equal": (True, False, True), "less": (True, False, False),
-    "less_equal": (True, True, False), "greater": (False, False, True), "greater_equal": (False, True, True),
-}  # fmt: skip
 
 
 @record
@@ -83,29 +81,6 @@ class SplitRanges:
 # ---- what branches ask ---------------------------------------------------------------------------------------------
 
 
-@record
-class _Question:
-    """`variable - at` has a sign that a comparison asks for; `flipped` where it asks for that of the opposite."""
-
-    asked: Op
-    at: Index
-    flipped: bool
-
-    def answer(self, sign: int) -> Const:
-        """The answer where the difference has a sign."""
-        return const(_SIGNS[self.asked.name][1 + (-sign if self.flipped else sign)], self.asked.type)
-
-    @property
-    def singles_out(self) -> bool:
-        """Whether it asks for one turn."""
-        return self.asked.name in ("equal", "not_equal")
-
-    @property
-    def cut(self) -> Index:
-        """Where the turns begin for which the answer is another one."""
-        return self.at + (self.answer(0).value == self.answer(-1).value)
-
-
 class _TooMany(Exception):  # noqa: N818 - no error
     """The parts of a nest would be too many."""
 
@@ -117,6 +92,7 @@ class _Walk:
         self.bench = bench
         self.room = 0  # for so many nodes, in the parts of the nest at hand
         self.loops: list[Loop] = []  # that are cut in it
+        self.beside = False  # in a part of few turns, in which remainders may stay
 
     def region(self, region: Region, facts: Facts) -> Region:
         """A region with its nests cut."""
@@ -149,7 +125,7 @@ class _Walk:
         limits = list(_limits(loop, facts, self.bench))
         for limit in limits:
             facts = facts.given(limit)
-        self.room, self.loops = _MOST_MADE, []
+        self.room, self.loops, self.beside = _MOST_MADE, [], False
         try:
             parts = self.cut(loop, facts)
         except _TooMany:
@@ -172,30 +148,53 @@ class _Walk:
         return [Branch(condition=always, then=regions[0], orelse=regions[1], id=bench.number(), span=loop.span)]
 
     def cut(self, loop: Loop, facts: Facts) -> list[Node] | None:
-        """A loop with the loops in it cut, then itself; None where nothing is."""
-        inner = self.inside(loop, facts, self.cut_inside)
-        assert isinstance(inner, Loop)
-        made = self.where_asked(inner, facts)
-        return [inner] if made is None and inner is not loop else made
+        """A loop in parts, then the loops in each of them; None where nothing is cut."""
+        parts = self.where_asked(loop, facts)
+        if parts is None:
+            inner = self.inside(loop, facts, self.cut_inside)
+            return [inner] if inner is not loop else None
+        made: list[Node] = []
+        outer = self.beside
+        for part, beside in parts:
+            self.beside = outer or beside
+            made.append(self.inside(part, facts, self.cut_inside))
+            facts = facts.after(part)
+        self.beside = outer
+        return made
 
-    def where_asked(self, loop: Loop, facts: Facts) -> list[Node] | None:
-        """A loop in parts, each of which may be cut again."""
+    def where_asked(self, loop: Loop, facts: Facts, *, beside: bool = False) -> list[tuple[Node, bool]] | None:
+        """A loop in parts, each of which may be cut again, and whether that is one of few turns (`beside`)."""
         if not _can_be_cut(loop):
             return None
         bench = self.bench
-        questions = [one for one in _questions(loop) if stays_in_int64(one.at, facts, bench, apart=_APART)]
-        question = next((one for one in questions if not _is_outside(one, loop, facts, bench)), None)
+        turned: Mapping[Op, bool] = {} if self.beside or beside else self.around_in(loop, facts)
+        wanted = questions_of(loop, (*asked_in(loop), *turned))
+        questions = [one for one in wanted if stays_in_int64(one.at, facts, bench, apart=_APART)]
+        runs = facts.given(is_less(loop.start, loop.stop))
+        question = next((one for one in questions if not _is_outside(one, loop, runs, bench)), None)
         if question is None:
             return None
         self.loops.append(loop)
-        made: list[Node] = []
-        for part in _parts(loop, question, [other for other in questions if other.at == question.at], facts, bench):
+        made: list[tuple[Node, bool]] = []
+        same = [other for other in questions if other.at == question.at]
+        for sign, part in _parts(loop, question, same, facts, bench):
             self.room -= sum(1 for _ in all_nodes(Region((part,))))
             if self.room < 0:
                 raise _TooMany
-            further = self.where_asked(part, facts) if isinstance(part, Loop) else None
-            made += [part] if further is None else further
+            few = beside or question.answer(sign).value == turned.get(question.asked)
+            further = self.where_asked(part, facts, beside=few) if isinstance(part, Loop) else None
+            made += [(part, few)] if further is None else further
         return made
+
+    def around_in(self, loop: Loop, facts: Facts) -> Mapping[Op, bool]:
+        """What indices ask that go around once at most, and the answer where they do."""
+        inside = facts.inside(loop, self.bench.legality.memory)[0]
+        return {
+            asked: where
+            for around in indices_around(loop)
+            if all(_is_never_negative(form, inside, self.bench) for form in around.beside)
+            for asked, where in zip(around.asked, (True, False), strict=True)
+        }
 
     def cut_inside(self, region: Region, facts: Facts) -> Region:
         nodes: list[Node] = []
@@ -213,13 +212,35 @@ def _are_same(nodes: Sequence[Node], others: Sequence[Node]) -> bool:
 def _limits(loop: Loop, facts: Facts, bench: Bench) -> Iterator[Expr]:
     """What lets the places be computed in 64 bits that are asked for in a nest: what is given to it is not huge."""
     loops = [node for node in all_nodes(Region((loop,))) if isinstance(node, Loop) and _can_be_cut(node)]
-    places = [question.at for one in loops for question in _questions(one)]
+    asked = ((one, [*asked_in(one), *(part for other in indices_around(one) for part in other.asked)]) for one in loops)
+    places = [question.at for one, wanted in asked for question in questions_of(one, wanted)]
     values = {value: index(value) for at in places for value in sorted(at.values, key=lambda value: value.id)}
     own = values_defined_in(loop)
     for value, form in values.items():
         if value not in own and not stays_in_int64(form, facts, bench, apart=_APART):
             yield op("less_equal", (form, const_index(MAX_EXTENT)), NP_BOOL)
             yield op("greater_equal", (form, const_index(-MAX_EXTENT)), NP_BOOL)
+    yield from dict.fromkeys(wanted for one in loops for wanted in _wide_enough(one, facts, Front(facts, own, bench)))
+
+
+def _wide_enough(loop: Loop, facts: Facts, front: Front) -> Iterator[Expr]:
+    """What lets indices go around once at most: `(i - 2) % n` does where n is not 1. Not that n is small."""
+    inside = facts.inside(loop, front.bench.legality.memory)[0]
+    for around in indices_around(loop):
+        for form in around.beside if loop.var in around.number.values else ():
+            if not _is_never_negative(form, inside, front.bench):
+                wanted = holds_everywhere([condition_of((Constraint(form),))], [loop], front)
+                worst = None if wanted is None else _single_constraint(wanted)
+                if worst is not None and all(factor > 0 for monomial, factor in worst.index.terms if monomial):
+                    yield condition_of((worst,))
+
+
+def _single_constraint(condition: Expr) -> Constraint | None:
+    match tuple(clauses_of(condition)):
+        case ((Constraint() as only,),):
+            return only
+        case _:
+            return None
 
 
 def _all_inside(body: Region, last: int, facts: Facts, bench: Bench) -> Expr | None:
@@ -255,55 +276,17 @@ def _is_refuted(condition: Expr) -> bool:
     )
 
 
-def _questions(loop: Loop) -> Iterator[_Question]:
-    own = values_defined_in(loop)
-    seen: set[Expr] = set()
-    for asked in (part for node in all_nodes(loop.body) for expr in _asked_in(node) for part in _comparisons(expr)):
-        left, right = (as_index(side) for side in asked.args)
-        if asked in seen or left is None or right is None:
-            continue
-        seen.add(asked)
-        difference = left - right
-        factors = [factor for monomial, factor in difference.terms if monomial == (loop.var,)]
-        if len(factors) != 1 or abs(factors[0]) != 1:
-            continue
-        rest = difference - index(loop.var) * factors[0]
-        if not rest.values & own:
-            yield _Question(asked, rest * -factors[0], factors[0] < 0)
-
-
-def _asked_in(node: Node) -> Iterator[Expr]:
-    """The expressions by which branches are decided, or from which that is computed."""
-    match node:
-        case Branch(condition=condition):
-            yield condition
-        case Tasklet(lets=lets):
-            yield from (let.expr for let in lets if let.value.type.dtype.kind == "b")
-        case Yield(values=values):
-            yield from (value for value in values if not isinstance(value, View) and value.type.dtype.kind == "b")
-        case _:
-            return
-
-
-def _comparisons(expr: Expr) -> Iterator[Op]:
-    if not isinstance(expr, Op):
-        return
-    if expr.name in _SIGNS:
-        yield expr
-    else:
-        for argument in expr.args:
-            yield from _comparisons(argument)
-
-
-def _is_outside(question: _Question, loop: Loop, facts: Facts, bench: Bench) -> bool:
+def _is_outside(question: Question, loop: Loop, facts: Facts, bench: Bench) -> bool:
     """Whether all turns give one answer."""
     before, after = (question.at, question.at + 1) if question.singles_out else (question.cut, question.cut)
     beyond = before - loop.stop, loop.start - after
     return any(_is_never_negative(form, facts, bench) for form in beyond)
 
 
-def _parts(loop: Loop, question: _Question, same: Sequence[_Question], facts: Facts, bench: Bench) -> Iterator[Node]:
-    """The parts of a loop with the questions answered that are about one place."""
+def _parts(
+    loop: Loop, question: Question, same: Sequence[Question], facts: Facts, bench: Bench
+) -> Iterator[tuple[int, Node]]:
+    """The parts of a loop with the questions answered that are about one place, and on which side of it they are."""
     if question.singles_out:
         signs, ends = (-1, 0, 1), (question.at, question.at + 1)
     else:
@@ -312,15 +295,15 @@ def _parts(loop: Loop, question: _Question, same: Sequence[_Question], facts: Fa
     for sign in signs:
         answered = replace(loop, body=_answered(loop.body, {other.asked: other.answer(sign) for other in same}))
         if not sign:
-            yield _single(answered, question.at, facts, bench)
+            yield sign, _single(answered, question.at, facts, bench)
         elif sign < 0 and not _is_never_negative(loop.start - ends[0], facts, bench):
             stop, lets = _bounded("minimum", ends[0], loop.stop, facts, bench)
-            yield from computed(lets, loop, bench)
-            yield _copy(answered, loop.start, stop, bench)
+            yield from ((sign, node) for node in computed(lets, loop, bench))
+            yield sign, _copy(answered, loop.start, stop, bench)
         elif sign > 0 and not _is_never_negative(ends[1] - loop.stop, facts, bench):
             start, lets = _bounded("maximum", ends[1], loop.start, facts, bench)
-            yield from computed(lets, loop, bench)
-            yield _copy(answered, start, loop.stop, bench)
+            yield from ((sign, node) for node in computed(lets, loop, bench))
+            yield sign, _copy(answered, start, loop.stop, bench)
 
 
 def _is_never_negative(form: Index, facts: Facts, bench: Bench) -> bool:
