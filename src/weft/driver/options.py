@@ -21,10 +21,10 @@ DEVICES = ("cpu",)
 # The passes that can be left out, one by one; here too so that a wrong name is told without loading the compiler.
 PASSES = (
     "name-arrays", "simplify", "common-results", "structure-continues", "bounded-counts", "unify-carries",
-    "unify-branches", "split-ranges", "hoist-guards", "gather-guards", "guards-ahead", "dead-code", "inner-products",
-    "inline-producers", "distribute-loops", "loop-reductions", "recurrences-outward", "sums-forward", "loop-to-map",
-    "collapse-maps", "rows-in-order", "sums-outward", "pack-lines", "split-maps", "add-products", "sums-of-rows",
-    "contractions", "choose-stores", "read-pieces", "strip-survivors", "fuse-maps", "block-products",
+    "unify-branches", "split-ranges", "hoist-guards", "gather-guards", "guards-ahead", "dead-code", "sums-in-range",
+    "inner-products", "inline-producers", "distribute-loops", "loop-reductions", "recurrences-outward", "sums-forward",
+    "loop-to-map", "collapse-maps", "rows-in-order", "sums-outward", "pack-lines", "split-maps", "add-products",
+    "sums-of-rows", "contractions", "choose-stores", "read-pieces", "strip-survivors", "fuse-maps", "block-products",
     "sweep-matrices", "join-collections", "dense-refs", "split-loops", "stride-1", "loops-inward", "mirror-pairs",
     "in-place", "private-arrays", "private-bins", "hoist-allocations", "stack-arrays", "carried-in-place",
     "block-calls", "report-wishes", "fuse-rows", "flatten-maps", "strip-loops", "jam-lines", "fuse-reductions",

@@ -56,6 +56,7 @@ from weft.passes.strip_loops import StripLoops
 from weft.passes.strip_survivors import StripSurvivors
 from weft.passes.structure_continues import StructureContinues
 from weft.passes.sums_forward import SumsForward
+from weft.passes.sums_in_range import SumsInRange
 from weft.passes.sums_of_rows import SumsOfRows
 from weft.passes.sums_outward import SumsOutward
 from weft.passes.sweep_matrices import SweepMatrices
@@ -88,6 +89,7 @@ def _loops_to_maps() -> tuple[Pass, ...]:
         GatherGuards(),
         GuardsAhead(),  # of those that are left
         DropDeadCode(loop_sites=True),  # what only sites needed that nobody leaves through any more
+        SumsInRange(),
         InnerProducts(),  # before producers are looked at: of a sum they need not be stored
         ExpandElementwise(),
         InlineProducers(),  # before loops are judged: memory allocated in an iteration is in their way

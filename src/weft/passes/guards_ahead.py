@@ -53,7 +53,7 @@ from weft.passes.base import Bench, Session, rewrite_nodes
 from weft.passes.dead_code import DropDeadCode
 from weft.passes.guard_corners import Front, holds_everywhere
 from weft.passes.guard_looks import Check, Look, all_of
-from weft.passes.loop_bodies import has_loops, straight
+from weft.passes.loop_bodies import has_loops, quiet, straight
 from weft.passes.loop_reductions import reduced
 from weft.passes.open_sites import OpenSite, open_site, rewrite_inside, writes_of
 from weft.passes.private_bins import added_up
@@ -142,9 +142,8 @@ class _Walk:
 
     def either(self, condition: Expr, then: Loop, orelse: tuple[Node, ...]) -> Branch:
         """A loop in two ways. Of the second, for what hardly happens, later passes tell the user nothing."""
-        quiet = rewrite_nodes(Region((*orelse, Yield())), _without_span)
-        first = Region((then, Yield()))
-        return Branch(condition=condition, then=first, orelse=quiet, id=self.bench.number(), span=then.span)
+        first, second = Region((then, Yield())), quiet(Region((*orelse, Yield())))
+        return Branch(condition=condition, then=first, orelse=second, id=self.bench.number(), span=then.span)
 
     def has_copy(self, loop: Loop) -> bool:
         """Whether a loop may be there twice: nothing that is defined in it is seen elsewhere."""
@@ -203,10 +202,6 @@ class _Walk:
                     return True
             facts = facts.after(node)
         return False
-
-
-def _without_span(node: Node) -> tuple[Node, ...] | None:
-    return (replace(node, span=None),) if isinstance(node, Loop) and node.span is not None else None
 
 
 def _as_checked(node: Node, plain: Mapping[Value, Index]) -> tuple[Node, ...] | None:

@@ -8,6 +8,7 @@ Sites that no guard and no allocation names are nothing there.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from weft.analysis.facts import Constraint, Facts
 from weft.ir.dtypes import NP_BOOL, PY_INT
@@ -309,3 +310,12 @@ def _loop(param: Value, bounds: tuple[Index, Index], nodes: tuple[Node, ...], ma
         id=made.id,
         span=made.span,
     )
+
+
+def quiet(region: Region) -> Region:
+    """A region with loops for what hardly happens: later passes tell the user nothing of them."""
+
+    def rule(node: Node) -> tuple[Node, ...] | None:
+        return (replace(node, span=None),) if isinstance(node, Loop) and node.span is not None else None
+
+    return rewrite_nodes(region, rule)

@@ -7,7 +7,7 @@ be kept as one value of the higher type, and code that asks for the tag only to 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Final
 
@@ -15,8 +15,22 @@ import numpy as np
 
 from weft.ir.dtypes import NP_BOOL, PY_INT, ScalarType
 from weft.ir.exprs import Const, Expr, Index, Op, Value, const, const_index, index, op, substitute, values_in
-from weft.ir.nodes import Branch, Let, Memlet, Node, Region, Tasklet, View, Yield
+from weft.ir.nodes import (
+    Branch,
+    Break,
+    Continue,
+    Let,
+    Loop,
+    Memlet,
+    Node,
+    Region,
+    Tasklet,
+    View,
+    While,
+    Yield,
+)
 from weft.ir.substitution import Substitution
+from weft.ir.traverse import all_nodes, inner_regions
 from weft.support.records import record
 
 _RANK: Final = "biufc"
@@ -118,6 +132,51 @@ def tag_of(expr: Expr) -> tuple[Value | int | None, bool]:
                 expr = inner
             case _:
                 return None, False
+
+
+def steady_literals(region: Region) -> Mapping[Expr, Expr]:
+    """What loops carry and are given one literal only, whichever way it comes: that literal."""
+    given: dict[Expr, list[Expr | View]] = {}
+    for node in all_nodes(region):
+        if isinstance(node, Loop):
+            ways = [last.values for last in _continues(node.body, 0)]
+            for number, carry in enumerate(node.carries):
+                if isinstance(carry.target, Value):
+                    given[carry.target] = [carry.init, *(values[number] for values in ways)]
+    found: dict[Expr, Expr] = {}
+    for target in given:
+        behind, pending = set[Expr | View](), [target]
+        while pending:
+            fresh = [_bare(item) for item in given[pending.pop()]]
+            pending += [item for item in fresh if item in given and item not in behind]
+            behind.update(fresh)
+        literals = behind - given.keys()
+        only = next(iter(literals)) if len(literals) == 1 else None
+        if isinstance(only, Const) or (isinstance(only, Index) and only.constant is not None):
+            found[target] = only
+    return found
+
+
+def _continues(region: Region, depth: int) -> Iterator[Continue | Break]:
+    """What gives the carries of a loop their values."""
+    for node in region.nodes:
+        match node:
+            case Continue() if depth == 0:
+                yield node
+            case Break(depth=out) if out == depth:
+                yield node
+            case _:
+                deeper = depth + isinstance(node, Loop | While)
+                for inner in inner_regions(node):
+                    yield from _continues(inner, deeper)
+
+
+def _bare(item: Expr | View) -> Expr | View:
+    match item:
+        case Index(terms=(((Value() as value,), 1),)):
+            return value
+        case _:
+            return item
 
 
 # ---- branches that ask for a tag ------------------------------------------------------------------------------------

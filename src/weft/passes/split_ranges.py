@@ -48,7 +48,7 @@ from weft.ir.traverse import all_nodes, inner_regions, values_defined_in
 from weft.passes.base import Bench, Session, rewrite_nodes
 from weft.passes.exact_conditions import stays_in_int64
 from weft.passes.guard_corners import Front, holds_everywhere
-from weft.passes.loop_bodies import computed, has_loops, is_less, only_if, rewrite_loops, straight
+from weft.passes.loop_bodies import computed, has_loops, is_less, only_if, quiet, rewrite_loops, straight
 from weft.passes.range_questions import Question, asked_in, indices_around, questions_of
 from weft.passes.simplify import Simplify
 from weft.support.abi import MAX_EXTENT
@@ -144,7 +144,7 @@ class _Walk:
         if not conditions:
             return then
         always = reduce(lambda one, other: op("logical_and", (one, other), NP_BOOL), conditions)
-        regions = Region((*then, Yield())), Region((loop, Yield()))
+        regions = Region((*then, Yield())), quiet(Region((loop, Yield())))
         return [Branch(condition=always, then=regions[0], orelse=regions[1], id=bench.number(), span=loop.span)]
 
     def cut(self, loop: Loop, facts: Facts) -> list[Node] | None:

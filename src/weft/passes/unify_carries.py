@@ -15,12 +15,12 @@ tag do the same, one to the converted number, they are one.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import ClassVar
 
 from weft.analysis.facts import Facts
-from weft.ir.exprs import Const, Expr, Index, Value, const_index, op, values_in
+from weft.ir.exprs import Const, Expr, Index, Value, const_index, op, substitute, values_in
 from weft.ir.nodes import (
     Branch,
     Break,
@@ -28,6 +28,7 @@ from weft.ir.nodes import (
     Carry,
     Choice,
     Continue,
+    Guard,
     Let,
     Loop,
     Map,
@@ -53,6 +54,7 @@ from weft.passes.mixed_numbers import (
     merged_choices,
     mixed_in,
     raised_literal,
+    steady_literals,
     tag_of,
 )  # fmt: skip
 from weft.support.records import record
@@ -79,6 +81,7 @@ class _State:
         self.bench = bench
         self.known: dict[Value, Known] = {}
         self.needed = needed_elsewhere(bench)
+        self.steady: Mapping[Expr, Expr] = steady_literals(bench.program.body)
 
     def region(self, region: Region, _facts: Facts) -> Region:
         """Loops first, then the branches after them on what they carried."""
@@ -203,13 +206,31 @@ class _State:
         """The body of a loop in terms of the number, as far as it goes. `low` is it before the loop, as it is there."""
         shown = Substitution({known.mixed.low: low, known.mixed.high: known.number})
         self.known[known.mixed.tag] = known
-        body = self.asked(body)
+        body = self.asked(rewrite_nodes(body, lambda node: self.without_guards(node, known.mixed, low)))
         body = self.started(body, known)
         body = self.with_results(body, known)
         tags = {known.mixed.tag, *(tag for tag in self.known if self.comes_from(tag, known.mixed))}
         body = rewrite_nodes(body, lambda node: _shown(node, tags, shown) if isinstance(node, Site) else None)
         del self.known[known.mixed.tag]
         return body
+
+    def without_guards(self, node: Node, mixed: Mixed, low: Expr) -> tuple[Node, ...] | None:
+        """A branch on the tag without the guards that hold for what the number is where it is low."""
+        asked = asks_for(node.condition) if isinstance(node, Branch) else None
+        if asked is None or asked[0] != mixed.tag or not isinstance(node, Branch):
+            return None
+        side = node.then if asked[1] == mixed.low_tag else node.orelse
+        kept = tuple(
+            inner for inner in side.nodes if not self.holds(inner, {mixed.low: self.steady.get(bare(low), low)})
+        )
+        if len(kept) == len(side.nodes):
+            return None
+        return (replace(node, then=Region(kept)) if side is node.then else replace(node, orelse=Region(kept)),)
+
+    def holds(self, node: Node, known: Mapping[Value, Expr]) -> bool:
+        if not isinstance(node, Guard) or not values_in(node.condition) <= known.keys():
+            return False
+        return self.bench.legality.proves(substitute(node.condition, known), self.bench.session.facts)
 
     def comes_from(self, tag: Value, mixed: Mixed) -> bool:
         """Whether a tag that says low means that a number is low, too."""
