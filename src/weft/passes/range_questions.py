@@ -52,31 +52,37 @@ def asked_in(loop: Loop) -> Iterator[Op]:
 
 @record
 class Around:
-    """An index that may go around once, `(i + 1) % n`: a remainder of `number` by `extent`."""
+    """An index that may go around: what it asks, each with the answer in those parts that are of few turns, if any."""
 
     number: Index
-    extent: Index
-
-    @property
-    def beside(self) -> tuple[Index, Index]:
-        """What is not negative if it goes around once at most."""
-        return self.number + self.extent, self.extent * 2 - 1 - self.number
-
-    @property
-    def asked(self) -> tuple[Op, Op]:
-        """What the remainder would ask for if it were no division."""
-        ends = (const_index(0), self.extent)
-        return op("less", (self.number, ends[0]), NP_BOOL), op("less", (self.number, ends[1]), NP_BOOL)
+    asked: tuple[tuple[Op, bool | None], ...]
+    beside: tuple[Index, ...] = ()  # that are not negative if it goes around once at most
 
 
 def indices_around(loop: Loop) -> Iterator[Around]:
-    """The remainders in a loop."""
+    """The remainders in a loop, `u[(i + 1) % n]`, and the indices that may count from the end, `u[i - 2]`."""
+    own = values_defined_in(loop)
     for node in all_nodes(loop.body):
         for let in node.lets if isinstance(node, Tasklet) else ():
-            if isinstance(let.expr, Op) and let.expr.name == "remainder" and let.expr.type == PY_INT:
-                number, extent = map(as_index, let.expr.args)
-                if number is not None and extent is not None:
-                    yield Around(number, extent)
+            match let.expr:
+                case Op(name="remainder", args=args, type=type_) if type_ == PY_INT:
+                    number, extent = map(as_index, args)
+                    if number is not None and extent is not None:
+                        yield _remainder(number, extent)
+                case Op(name="select", args=(Op() as asked, wrapped, plain), type=type_) if type_ == PY_INT:
+                    there, number = as_index(wrapped), as_index(plain)
+                    if asked.name not in _SIGNS or number is None or there is None or (there - number).values & own:
+                        continue
+                    near = (number - index(loop.var)).constant is not None  # `u[i - 2]`, and not `u[i + 1 - n]`
+                    yield Around(number, ((asked, True if near else None),))
+                case _:
+                    pass
+
+
+def _remainder(number: Index, extent: Index) -> Around:
+    """What a remainder would ask for if it were no division."""
+    below, within = (op("less", (number, end), NP_BOOL) for end in (const_index(0), extent))
+    return Around(number, ((below, True), (within, False)), (number + extent, extent * 2 - 1 - number))
 
 
 def questions_of(loop: Loop, wanted: Iterable[Op]) -> Iterator[Question]:

@@ -6,8 +6,8 @@ after:   for j in 0:k { ... }; x = d[i, k]; y = d[i, k]; z = d[k, k]; ...; for j
 A turn is not like the others where a branch asks for it, `if i == 0 or i == n - 1`, or where it writes what others
 read: above, d[i, k] in turn k. Ranges that a branch cuts in two, `if j < i`, are cut there. In each part the question
 has an answer, and what is left of the branch needs no condition. Indices that go around, `u[(i + 1) % n]`, ask where
-they do so, if it is known that they do so once at most: in each part they need no division. Where turns meet, only if
-the parts are maps by that, proved by the legality core.
+they do so, if it is known that they do so once at most, and those that may count from the end, `u[i - 1]`, where they
+do: in each part they are plain. Where turns meet, only if the parts are maps by that, proved by the legality core.
 """
 
 from __future__ import annotations
@@ -167,7 +167,7 @@ class _Walk:
         if not _can_be_cut(loop):
             return None
         bench = self.bench
-        turned: Mapping[Op, bool] = {} if self.beside or beside else self.around_in(loop, facts)
+        turned: Mapping[Op, bool | None] = {} if self.beside or beside else self.around_in(loop, facts)
         wanted = questions_of(loop, (*asked_in(loop), *turned))
         questions = [one for one in wanted if stays_in_int64(one.at, facts, bench, apart=_APART)]
         runs = facts.given(is_less(loop.start, loop.stop))
@@ -186,14 +186,14 @@ class _Walk:
             made += [(part, few)] if further is None else further
         return made
 
-    def around_in(self, loop: Loop, facts: Facts) -> Mapping[Op, bool]:
-        """What indices ask that go around once at most, and the answer where they do."""
+    def around_in(self, loop: Loop, facts: Facts) -> Mapping[Op, bool | None]:
+        """What indices ask that go around once at most, and the answer where few turns give it."""
         inside = facts.inside(loop, self.bench.legality.memory)[0]
         return {
             asked: where
             for around in indices_around(loop)
             if all(_is_never_negative(form, inside, self.bench) for form in around.beside)
-            for asked, where in zip(around.asked, (True, False), strict=True)
+            for asked, where in around.asked
         }
 
     def cut_inside(self, region: Region, facts: Facts) -> Region:
@@ -212,7 +212,9 @@ def _are_same(nodes: Sequence[Node], others: Sequence[Node]) -> bool:
 def _limits(loop: Loop, facts: Facts, bench: Bench) -> Iterator[Expr]:
     """What lets the places be computed in 64 bits that are asked for in a nest: what is given to it is not huge."""
     loops = [node for node in all_nodes(Region((loop,))) if isinstance(node, Loop) and _can_be_cut(node)]
-    asked = ((one, [*asked_in(one), *(part for other in indices_around(one) for part in other.asked)]) for one in loops)
+    asked = (
+        (one, [*asked_in(one), *(part for other in indices_around(one) for part, _ in other.asked)]) for one in loops
+    )
     places = [question.at for one, wanted in asked for question in questions_of(one, wanted)]
     values = {value: index(value) for at in places for value in sorted(at.values, key=lambda value: value.id)}
     own = values_defined_in(loop)
