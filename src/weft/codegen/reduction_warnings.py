@@ -16,7 +16,7 @@ from typing import Final
 from weft.codegen.checks import flags_are_exact
 from weft.codegen.kernel import Kernel
 from weft.ir.dtypes import DType
-from weft.ir.exprs import Expr, Op, Value, values_in
+from weft.ir.exprs import Const, Expr, Op, Value, values_in
 from weft.ir.nodes import Elements, Let, Reduce
 from weft.ir.ops import may_warn, narrows
 from weft.support.records import record
@@ -181,6 +181,10 @@ def _reaching_operands(x: Op) -> list[Expr]:
     source = x.args[0].type.dtype
     if x.name == "cast":
         return [x.args[0]] if _keeps(source, x.type.dtype) else []
+    if x.name == "power" and source.kind == "f":  # a square as NumPy's scalars write it
+        return (
+            [x.args[0]] if isinstance(x.args[1], Const) and float(abs(x.args[1].value)) == x.args[1].value > 0 else []
+        )
     table = {"f": _REACHING, "c": _REACHING_COMPLEX}.get(source.kind, {})
     return [x.args[number] for number in table.get(x.name, ())]
 

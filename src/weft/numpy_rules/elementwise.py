@@ -24,7 +24,7 @@ from weft.numpy_rules.builder import Builder
 from weft.numpy_rules.choosing import chosen_from, harmless, note_chosen_by_all, note_made
 from weft.numpy_rules.complex_orders import order_of_parts
 from weft.numpy_rules.memory_order import OrderRule, iteration_order
-from weft.numpy_rules.powers import fast_powers, take_fast_ways
+from weft.numpy_rules.powers import as_base, fast_powers, take_fast_ways
 from weft.numpy_rules.values import Array, Masked, Never, Operand, Scalar
 
 # Python's bool is not weak: it counts as NumPy's.
@@ -218,8 +218,8 @@ def _scalar(
     build: Builder, name: str, parts: Sequence[Scalar | Array], loop: Sequence[DType], words: str, *, lone: bool
 ) -> Operand:
     """An operation that gives a NumPy scalar; `lone`: an operator on NumPy scalars, which warns in words of its own."""
-    given = [scalar_expr(build, part) for part in parts]
-    args = [cast(narrowed(build, expr, target), target) for expr, target in zip(given, loop, strict=False)]
+    args = [cast(narrowed(build, scalar_expr(build, x), to), to) for x, to in zip(parts, loop, strict=False)]
+    args[0] = as_base(*args) if lone and name == "power" else args[0]
     by_parts = lone and loop[0].kind == "c" and name in ORDERS
     expr = order_of_parts(name, *args) if by_parts else operation(name, args, loop[-1])
     overflows = lone and name in _OVERFLOWING and loop[0].kind in "iu"

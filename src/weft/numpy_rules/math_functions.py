@@ -14,6 +14,7 @@ from weft.numpy_rules.arguments import Given, PythonRaises, is_none
 from weft.numpy_rules.arrays import guard_in_range, scalar_of
 from weft.numpy_rules.builder import Builder
 from weft.numpy_rules.classes import require_method
+from weft.numpy_rules.powers import as_base
 from weft.numpy_rules.registry import Rule, numpy_rule
 from weft.numpy_rules.scalars import int_expr, negate, python_binary
 from weft.numpy_rules.values import Operand, Scalar
@@ -99,7 +100,8 @@ def _unary_rule(name: str) -> Rule:
 def _binary_rule(name: str) -> Rule:
     def lower(build: Builder, x: Operand, y: Operand, /) -> Operand:
         pair = float_argument(build, x), float_argument(build, y)
-        result = build.let(op(_BINARY[name], pair, PY_FLOAT), name)
+        args = (as_base(*pair), pair[1]) if name == "pow" else pair
+        result = build.let(op(_BINARY[name], args, PY_FLOAT), name)
         return Scalar(result) if name in _TOTAL else _guarded(build, name, result, pair)
 
     return lower

@@ -9,12 +9,13 @@ It looks at the type of the number: 2 and -1 count as integers only, 0.5 only as
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Final
 
 from weft.ir.dtypes import NP_BOOL, PY_FLOAT, PY_INT, DType, ScalarType
-from weft.ir.exprs import Const, Expr, op, python_const
+from weft.ir.exprs import Const, Expr, const, op, python_const
 from weft.ir.nodes import Branch, Elementwise, Region, Yield
 from weft.ir.substitution import with_fresh_values
 from weft.ir.traverse import all_nodes
@@ -30,6 +31,15 @@ _FROM_THE_OTHER_SIDE: Final = {
     "less": "greater", "less_equal": "greater_equal", "greater": "less", "greater_equal": "less_equal",
 }  # fmt: skip
 Body = Callable[[Sequence[Expr]], Expr]
+
+
+def as_base(base: Expr, exponent: Expr) -> Expr:
+    """The base of a power of numbers, whose root is the power 0.5 of C: infinities and zeros count as positive."""
+    if base.type.dtype.kind != "f" or not isinstance(exponent, Const) or exponent.value != 0.5:
+        return base
+    infinity, negative = (const(sign * math.inf, base.type) for sign in (1, -1))
+    positive = op("select", (op("equal", (base, negative), NP_BOOL), infinity, base), base.type)
+    return op("add", (positive, const(0.0, base.type)), base.type)
 
 
 def operator_ufunc(name: str, left: Operand, right: Operand) -> tuple[str, tuple[Operand, ...]]:

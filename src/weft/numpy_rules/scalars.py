@@ -15,6 +15,7 @@ from weft.analysis.ranges import INT64_MAX, INT64_MIN, fits_int64, index_bounds
 from weft.ir.dtypes import NP_BOOL, PY_BOOL, PY_COMPLEX, PY_FLOAT, PY_INT, DType, ScalarType
 from weft.ir.exprs import Const, Expr, Index, Op, Value, const, const_index, index, op, python_const
 from weft.numpy_rules.builder import Builder
+from weft.numpy_rules.powers import as_base
 from weft.numpy_rules.values import Operand, Scalar
 
 _RANK = {DType.BOOL: 0, DType.INT64: 1, DType.FLOAT64: 2, DType.COMPLEX128: 3}
@@ -297,7 +298,7 @@ def _float_power(build: Builder, left: Expr, right: Expr) -> Operand:
             NP_BOOL,
         )
         build.guard(defined, "zero to a negative power")
-    result = build.let(op("power", (left, right), PY_FLOAT), "p")
+    result = build.let(op("power", (as_base(left, right), right), PY_FLOAT), "p")
     _guard_finite(build, result, left, right)
     return Scalar(result)
 
