@@ -182,9 +182,8 @@ def _reaching_operands(x: Op) -> list[Expr]:
     if x.name == "cast":
         return [x.args[0]] if _keeps(source, x.type.dtype) else []
     if x.name == "power" and source.kind == "f":  # a square as NumPy's scalars write it
-        return (
-            [x.args[0]] if isinstance(x.args[1], Const) and float(abs(x.args[1].value)) == x.args[1].value > 0 else []
-        )
+        exponent = x.args[1].value if isinstance(x.args[1], Const) else 0.0
+        return [x.args[0]] if not isinstance(exponent, complex) and exponent > 0 else []
     table = {"f": _REACHING, "c": _REACHING_COMPLEX}.get(source.kind, {})
     return [x.args[number] for number in table.get(x.name, ())]
 

@@ -47,6 +47,13 @@ _UNARY: dict[str, tuple[str, bool]] = {
     "degrees": ("rad2deg", False),
     "radians": ("deg2rad", False),
 }
+# Where they are defined, and with that finite for finite numbers. NaN is taken by all.
+_ABOVE = {
+    "sqrt": ("greater_equal", 0.0), "log": ("greater", 0.0), "log2": ("greater", 0.0),
+    "log10": ("greater", 0.0), "log1p": ("greater", -1.0),
+}  # fmt: skip
+_WITHIN_ONE = {"asin": "less_equal", "acos": "less_equal", "atanh": "less"}
+_NOT_AT_INFINITY = ("sin", "cos", "tan")
 _BINARY = {"atan2": "arctan2", "hypot": "hypot", "pow": "power", "fmod": "fmod", "copysign": "copysign"}
 _TOTAL = ("atan2", "copysign")  # defined everywhere
 
@@ -83,6 +90,23 @@ def _guarded(build: Builder, name: str, result: Expr, arguments: tuple[Expr, ...
     return Scalar(result)
 
 
+def _defined_at(build: Builder, name: str, x: Expr) -> bool:
+    """A guard on the argument, for functions of which it says all."""
+    if name in _NOT_AT_INFINITY:
+        build.guard(negate(_test("isinf", x)), f"math.{name}: domain error")
+        return True
+    if name in _ABOVE:
+        comparison, least = _ABOVE[name]
+        inside = op(comparison, (x, const(least, PY_FLOAT)), NP_BOOL)
+    elif name in _WITHIN_ONE:
+        size = op("absolute", (x,), PY_FLOAT)
+        inside = op(_WITHIN_ONE[name], (size, const(1.0, PY_FLOAT)), NP_BOOL)
+    else:
+        return False
+    build.guard(_either(inside, _test("isnan", x)), f"math.{name}: domain error")
+    return True
+
+
 def _unary_rule(name: str) -> Rule:
     operation, raises = _UNARY[name]
 
@@ -91,8 +115,9 @@ def _unary_rule(name: str) -> Rule:
         folded = _fold(name, value)
         if folded is not None:
             return folded
+        total = not raises or _defined_at(build, name, value)
         result = build.let(op(operation, (value,), PY_FLOAT), name)
-        return _guarded(build, name, result, (value,)) if raises else Scalar(result)
+        return Scalar(result) if total else _guarded(build, name, result, (value,))
 
     return lower
 
@@ -149,7 +174,8 @@ def _log(build: Builder, operand: Operand) -> Scalar:
     folded = _fold("log", value)
     if folded is not None:
         return folded
-    return _guarded(build, "log", build.let(op("log", (value,), PY_FLOAT), "log"), (value,))
+    _defined_at(build, "log", value)
+    return Scalar(build.let(op("log", (value,), PY_FLOAT), "log"))
 
 
 # -- to ints and bools ------------------------------------------------------------------------------------------------

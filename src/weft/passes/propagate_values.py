@@ -18,12 +18,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field, replace
+from functools import cached_property
 from operator import is_
 from typing import ClassVar
 
 from weft.analysis.conditions import Clause, Constraint, as_index, clause_implies, clauses_of
 from weft.analysis.facts import Facts
 from weft.analysis.ranges import is_nonnegative
+from weft.analysis.signs import is_never_negative
 from weft.ir.dtypes import PY_INT
 from weft.ir.exprs import Const, Expr, Index, Op, Value, index, op
 from weft.ir.nodes import (
@@ -52,7 +54,7 @@ from weft.ir.nodes import (
 )
 from weft.ir.printer import print_expr
 from weft.ir.substitution import Substitution
-from weft.ir.traverse import allocated_by, defined_values
+from weft.ir.traverse import all_nodes, allocated_by, defined_values
 from weft.passes.base import Bench, Session
 from weft.passes.folding import Folding
 from weft.passes.ref_extents import branch_extents, loop_extents
@@ -309,10 +311,24 @@ class _Walk:
 
     def guard(self, node: Guard, facts: Facts) -> Guard | None:
         condition = self.here.expr(node.condition)
-        if self.bench.legality.proves(condition, facts):
+        if self.bench.legality.proves(condition, facts) or self.is_of_root(condition):
             self.bench.note(f"holds anyway: {node.reason}", done=True)
             return None
         return node if condition is node.condition else replace(node, condition=condition)
+
+    def is_of_root(self, condition: Expr) -> bool:
+        """Whether it asks whether a number has a root, and that is one which is never negative."""
+        match condition:
+            case Op(name="logical_or", args=(Op(name="greater_equal", args=(x, Const(value=0.0))), Op(name="isnan"))):
+                return is_never_negative(x, self.floats)
+            case _:
+                return False
+
+    @cached_property
+    def floats(self) -> Mapping[Value, Expr]:
+        """How floats are computed; each is so once."""
+        tasklets = (node for node in all_nodes(self.bench.program.body) if isinstance(node, Tasklet))
+        return {let.value: let.expr for node in tasklets for let in node.lets if let.value.type.dtype.kind == "f"}
 
 
 def _append(nodes: list[Node], node: Node) -> None:
