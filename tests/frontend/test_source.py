@@ -116,6 +116,27 @@ def test_private_names_are_mangled_as_in_their_class():
     assert ast.unparse(tree_of(inner.f).body[0]) == "return self._Inner__y"
 
 
+class Below(Methods):
+    def f(this, x):  # noqa: N805 # pyright: ignore[reportSelfClsParameterName] - any name will do
+        pairs = [super().method(y) for y in x]
+        return super().method(x), super(Methods, this), lambda self: super().method(x), pairs
+
+    def deletes(self):
+        del self
+        super().method(1)
+
+    def stars(*all):
+        return super().method(1)
+
+
+def test_super_is_told_the_class_and_the_first_parameter():
+    text = ast.unparse(tree_of(Below.f))
+    assert "super(__class__, this).method(x), super(Methods, this), lambda self: super().method(x)" in text
+    assert "[super().method(y) for y in x]" in text
+    assert "super().method(1)" in ast.unparse(tree_of(Below.deletes))
+    assert "super().method(1)" in ast.unparse(tree_of(Below.stars))
+
+
 def test_lambdas_on_one_line_are_told_apart():
     for function, expected in zip(pair, ["x + 1", "x + 2", "x + 1"], strict=True):
         source = read_function(function)

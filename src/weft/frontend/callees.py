@@ -25,6 +25,7 @@ from weft.frontend.inputs import IMPORTED_MODULES, Namespace, static_operand
 from weft.frontend.liveness import Names, StatementPath, flow, local_names, names_read, parameters
 from weft.frontend.normalise import normalise
 from weft.frontend.normalise_expressions import place_of_property, place_written_out
+from weft.frontend.parents import asks_for_frame
 from weft.frontend.properties import is_property, way_to
 from weft.frontend.source import SourceUnavailable, read_function
 from weft.frontend.split import split_stores
@@ -180,7 +181,7 @@ def real_function(
         source = read_function(function)
     except SourceUnavailable as problem:
         raise ctx.error(node, "E156", f"{function.__qualname__}: {problem}", "define it in a file") from None
-    refuse_kind(ctx, node, function)
+    refuse_kind(ctx, node, function, source.tree)
     names = Namespace(function, slot, {})
     return Callee(
         source.tree, list(source.lines), source.filename, names, 0, steps, leading,
@@ -238,11 +239,16 @@ def _stand_in(function: FunctionType) -> Callee:
     return Callee(source.tree, list(source.lines), source.filename, names, 0, steps, keyword_defaults=keywords)
 
 
-def refuse_kind(ctx: Lowering, node: ast.expr | ast.stmt, function: FunctionType) -> None:
-    """Generators and coroutines are not compiled."""
+def refuse_kind(
+    ctx: Lowering, node: ast.expr | ast.stmt, function: FunctionType, tree: ast.FunctionDef | ast.Lambda
+) -> None:
+    """Generators and coroutines are not compiled, nor what cannot be resumed."""
     if function.__code__.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
         what = f"{function.__qualname__} is a generator or coroutine"
         raise ctx.error(node, "E157", what, "return an array or a list")
+    if asks_for_frame(tree) is not None:
+        what = f"{function.__qualname__} uses super() in another function than the method itself"
+        raise ctx.error(node, "E157", what, "call it in a statement of the method")
 
 
 def _constant_default(ctx: Lowering, node: ast.expr) -> Any:
@@ -424,8 +430,8 @@ def _is_user_function(
             if isinstance(value, ast.Name):
                 return _is_user_method(operand, attr)
             return name != "" and _is_method_at_end(operand, [*way, attr])
-        case ast.Attribute(value=ast.Subscript(), attr=attr):  # one of several objects
-            return not is_known_method(attr)
+        case ast.Attribute(value=ast.Subscript() | ast.Call(func=ast.Name(id="super")) as value, attr=attr):
+            return isinstance(value, ast.Call) or not is_known_method(attr)  # of `super()`, or one of several objects
         case ast.Subscript():  # one of several functions
             return True
         case _:

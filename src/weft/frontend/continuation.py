@@ -41,6 +41,7 @@ from types import CellType, CodeType, FunctionType
 from typing import Any, Final, TypeAlias, cast, final
 
 from weft.frontend.liveness import StatementPath, blocks, is_errstate, local_names, own_nodes, statement_at
+from weft.frontend.parents import asks_for_frame
 from weft.frontend.trees import LOCAL, function_tree, inner_code, local_value
 from weft.support.records import record
 
@@ -204,6 +205,8 @@ def run_frames(frames: Sequence[tuple[Callable[..., Any], Sequence[Any]]]) -> An
 
 def _check(tree: ast.FunctionDef, path: StatementPath, names: tuple[str, ...]) -> None:
     statement_at(tree, path)
+    if asks_for_frame(tree) is not None:
+        raise ValueError("a function in which super() finds its own arguments cannot be resumed")
     for node in own_nodes(tree):
         match node:
             case ast.Yield() | ast.YieldFrom():
@@ -212,8 +215,6 @@ def _check(tree: ast.FunctionDef, path: StatementPath, names: tuple[str, ...]) -
                 raise ValueError("a coroutine cannot be resumed")
             case ast.Nonlocal():
                 raise ValueError("a function with nonlocal names cannot be resumed")
-            case ast.Name(id="super" | "__class__"):
-                raise ValueError("a function that uses super() cannot be resumed")
             case ast.Global(names=declared) if not set(declared).isdisjoint(names):
                 raise ValueError("a global name cannot be handed over")
             case _:

@@ -39,6 +39,7 @@ from weft.frontend.liveness import (
     own_nodes,
     statements,
 )
+from weft.frontend.parents import asks_for_frame
 from weft.frontend.trees import LOCAL, function_tree
 from weft.support.records import record
 
@@ -54,7 +55,7 @@ _ALWAYS_PYTHON = (ast.Import, ast.ImportFrom, ast.Global, ast.Nonlocal, ast.Clas
 _WHOLE = (ast.With, ast.Try, ast.TryStar, ast.Match, ast.AsyncFor, ast.AsyncWith)
 _WORK = (ast.BinOp, ast.Call, ast.AugAssign, ast.Compare)
 _ENOUGH_WORK = 2
-_SEES_FRAME = frozenset({"locals", "vars", "eval", "exec", "dir", "super", "__class__", "globals"})
+_SEES_FRAME = frozenset({"locals", "vars", "eval", "exec", "dir", "globals"})
 
 
 @record
@@ -125,6 +126,8 @@ def cut(tree: ast.FunctionDef, marked: frozenset[Place], little: Collection[Plac
 
 
 def _can_be_cut(tree: ast.FunctionDef) -> bool:
+    if asks_for_frame(tree) is not None:
+        return False
     for node in own_nodes(tree):
         if isinstance(node, ast.Yield | ast.YieldFrom | ast.Await | ast.Nonlocal):
             return False

@@ -30,6 +30,7 @@ from weft.frontend.cutting import is_local_name
 from weft.frontend.draws import drawn_from, lower_draw
 from weft.frontend.expressions import lower_expression
 from weft.frontend.heap import is_object, kept
+from weft.frontend.inherited import find_inherited
 from weft.frontend.liveness import statement_at
 from weft.frontend.normalise_expressions import place_of_property
 from weft.ir.nodes import Carry, Region, While
@@ -67,6 +68,9 @@ def lower_inlined(ctx: Lowering, node: ast.Call | ast.Attribute) -> Operand:
     if is_local_name(node):
         return local_value(ctx, node)
     with ctx.at(node):
+        inherited = find_inherited(ctx, node)
+        if inherited is not None:
+            return _called(ctx, node, inherited, *call_arguments(ctx, node))
         operand = lower_expression(ctx, node.func)
         drawn = drawn_from(ctx.inputs, operand)
         if drawn is not None:
@@ -76,10 +80,7 @@ def lower_inlined(ctx: Lowering, node: ast.Call | ast.Attribute) -> Operand:
         callee = find_callee(ctx, node, operand)
         if callee is None:
             return lower_call(ctx, node)
-        args, keywords = call_arguments(ctx, node)
-        if any(isinstance(arg, Never) for arg in (*args, *keywords.values())):
-            return Never()
-        return _called(ctx, node, callee, args, keywords)
+        return _called(ctx, node, callee, *call_arguments(ctx, node))
 
 
 def _property(ctx: Lowering, node: ast.Attribute) -> Operand:
@@ -94,6 +95,8 @@ def _property(ctx: Lowering, node: ast.Attribute) -> Operand:
 def _called(
     ctx: Lowering, node: ast.Call, callee: Callee, args: list[Operand], keywords: dict[str, Operand]
 ) -> Operand:
+    if any(isinstance(arg, Never) for arg in (*args, *keywords.values())):
+        return Never()
     if len(ctx.activations) >= _MAX_DEPTH or any(
         _place(a.tree) == _place(callee.tree) and a.filename == callee.filename for a in ctx.activations
     ):

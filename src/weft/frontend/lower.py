@@ -196,7 +196,7 @@ def _writeback(key: str) -> WriteBack:
 
 def _refuse(ctx: Lowering, source: FunctionSource, function: FunctionType) -> None:
     tree = source.tree
-    refuse_kind(ctx, tree, function)
+    refuse_kind(ctx, tree, function, tree)
     if isinstance(tree, ast.FunctionDef):
         for node in ast.walk(tree):
             if isinstance(node, ast.Global | ast.Nonlocal):

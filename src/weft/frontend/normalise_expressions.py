@@ -47,7 +47,9 @@ class Scope:
     def is_inlined(self, node: ast.AST) -> bool:
         if isinstance(node, ast.Attribute):
             return isinstance(node.ctx, ast.Load) and place_of_property(node) in self.inlined
-        return isinstance(node, ast.Call) and (node.lineno, node.col_offset) in self.inlined
+        if not isinstance(node, ast.Call) or (isinstance(node.func, ast.Name) and node.func.id == "super"):
+            return False  # `super(C, self)` begins where the call of its method does
+        return (node.lineno, node.col_offset) in self.inlined
 
     def is_written_out(self, node: ast.AST) -> bool:
         if not isinstance(node, ast.ListComp | ast.DictComp | ast.GeneratorExp | ast.Call):

@@ -5,10 +5,10 @@ out:  a `FunctionSource`: its tree with line and column numbers of the whole fil
 
 A file may have changed since it was imported, and several lambdas may stand on one line. So a tree is taken only when
 it compiles to the very code the function runs, line tables aside. Private names are mangled as the class around the
-function mangles them: the tree means the same thing outside its class.
+function mangles them, and `super()` is told what it finds out by itself: the tree means the same outside its class.
 
-before:  class C:  def f(self): return self.__x        (the file)
-after:             def f(self): return self._C__x      (`FunctionSource.tree`)
+before:  class C:  def f(self): return self.__x, super().g()                    (the file)
+after:             def f(self): return self._C__x, super(__class__, self).g()   (`FunctionSource.tree`)
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from contextlib import contextmanager
 from types import CodeType, FunctionType, MethodType
 from typing import Any, TypeAlias, cast
 
+from weft.frontend.parents import tell_super
 from weft.support.errors import WeftError
 from weft.support.records import record
 
@@ -91,7 +92,7 @@ def read_function(func: object) -> FunctionSource:
         found_text = True
         candidate = _find(code, lines)
         if candidate is not None:
-            source = _function_source(candidate, code, lines)
+            source = _function_source(candidate, func, lines)
             remember_source(code, source)
             return source
     if found_text and not _is_pseudo_file(code.co_filename):
@@ -102,8 +103,8 @@ def read_function(func: object) -> FunctionSource:
     raise SourceUnavailable(_missing_reason(code.co_filename))
 
 
-def _function_source(candidate: _Candidate, code: CodeType, lines: list[str]) -> FunctionSource:
-    node = candidate.node
+def _function_source(candidate: _Candidate, func: FunctionType, lines: list[str]) -> FunctionSource:
+    node, code = candidate.node, func.__code__
     if isinstance(node, ast.AsyncFunctionDef):
         raise SourceUnavailable("it is a coroutine (async def)")
     if isinstance(node, ast.Lambda):
@@ -111,6 +112,8 @@ def _function_source(candidate: _Candidate, code: CodeType, lines: list[str]) ->
     else:
         text = "".join(lines[code.co_firstlineno - 1 : node.end_lineno])
     tree = _mangled(copy.deepcopy(node), candidate.class_name)
+    if "__class__" in code.co_freevars and "super" in code.co_names and "super" not in func.__globals__:
+        tell_super(tree)
     return FunctionSource(tree, tuple(lines), code.co_filename, code.co_firstlineno, text)
 
 
