@@ -123,6 +123,39 @@ def wrong_calls(scale, v, i):
     return scale(v[i], minus=1)
 
 
+class Momentum:
+    """Its methods have names that dicts, lists and arrays have methods of, too."""
+
+    def __init__(self) -> None:
+        self.rate = 0.5
+        self.before: Any = None
+
+    def update(self, w, g):
+        if self.before is None:
+            self.before = np.zeros(np.shape(w))
+        self.before = self.before * 0.25 + g
+        return w - self.rate * self.before
+
+    @staticmethod
+    def sort(x):
+        return x[::-1] * 2.0
+
+
+class Trained:
+    def __init__(self) -> None:
+        self.w, self.rule = np.ones((2, 3)), Momentum()
+
+    def learn(self, g, n):
+        for _ in range(n):
+            self.w = self.rule.update(self.w, self.rule.sort(g))
+        return self.w.sum(axis=0) + self.rule.before.sum()
+
+
+@TABLE.add(lambda: (Trained(), f8(2, 3), 2), lambda: (Trained(), f8(1, 3), 1), need="compiled")
+def names_that_containers_have_too(model, g, n):
+    return model.learn(g, n)
+
+
 def test_the_same_object_twice() -> None:
     """Two names for one object: what is assigned through one is seen through the other."""
 

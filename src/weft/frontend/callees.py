@@ -26,7 +26,7 @@ from weft.frontend.liveness import Names, StatementPath, flow, local_names, name
 from weft.frontend.normalise import normalise
 from weft.frontend.normalise_expressions import place_of_property, place_written_out
 from weft.frontend.parents import asks_for_frame
-from weft.frontend.properties import is_property, way_to
+from weft.frontend.properties import has_own_method, is_property, way_to
 from weft.frontend.source import SourceUnavailable, read_function
 from weft.frontend.split import split_stores
 from weft.frontend.trees import LOCAL
@@ -429,7 +429,7 @@ def _is_user_function(
             operand = env.get(name, imported.get(name)) if name in local else ctx.inputs.lookup(names, name)
             if isinstance(value, ast.Name):
                 return _is_user_method(operand, attr)
-            return name != "" and _is_method_at_end(operand, [*way, attr])
+            return name != "" and _is_method_at_end(ctx, operand, [*way, attr])
         case ast.Attribute(value=ast.Subscript() | ast.Call(func=ast.Name(id="super")) as value, attr=attr):
             return isinstance(value, ast.Call) or not is_known_method(attr)  # of `super()`, or one of several objects
         case ast.Subscript():  # one of several functions
@@ -438,8 +438,10 @@ def _is_user_function(
             return False
 
 
-def _is_method_at_end(owner: Operand | None, way: list[str]) -> bool:
+def _is_method_at_end(ctx: Lowering, owner: Operand | None, way: list[str]) -> bool:
     """The same of an attribute of an attribute."""
+    if isinstance(owner, Instance) and is_known_method(way[-1]):
+        return has_own_method(ctx.inputs.objects[owner.slot], way)
     if not isinstance(owner, Static):
         return (owner is None or isinstance(owner, Instance)) and not is_known_method(way[-1])
     value = owner.value

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+from types import FunctionType
 
 from weft.frontend.context import Lowering
 from weft.frontend.inputs import Namespace
@@ -25,10 +26,19 @@ def is_property(
     owner = env.get(name) if name in local else ctx.inputs.lookup(names, name)
     if not isinstance(owner, Instance):
         return False
-    value: object = ctx.inputs.objects[owner.slot]
+    return type(_stored(ctx.inputs.objects[owner.slot], way)) is property
+
+
+def has_own_method(value: object, way: list[str]) -> bool:
+    """Whether the attributes from an object on lead to a method written in Python, as `self.rule.update` may."""
+    return isinstance(_stored(value, way), FunctionType | staticmethod)
+
+
+def _stored(value: object, way: list[str]) -> object:
+    """What the class of an attribute's owner has by that name, as it is stored there; no code runs."""
     for step in way[:-1]:
         value = getattr(value, "__dict__", {}).get(step)
-    return type(inspect.getattr_static(type(value), way[-1], None)) is property
+    return inspect.getattr_static(type(value), way[-1], None)
 
 
 def way_to(node: ast.expr) -> tuple[str, list[str]]:
