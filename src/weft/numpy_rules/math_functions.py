@@ -9,14 +9,14 @@ from __future__ import annotations
 import math
 
 from weft.ir.dtypes import NP_BOOL, PY_BOOL, PY_FLOAT, PY_INT, DType
-from weft.ir.exprs import Const, Expr, Index, const, op, python_const
+from weft.ir.exprs import Const, Expr, Index, const, const_index, op, python_const
 from weft.numpy_rules.arguments import Given, PythonRaises, is_none
 from weft.numpy_rules.arrays import guard_in_range, scalar_of
 from weft.numpy_rules.builder import Builder
 from weft.numpy_rules.classes import require_method
 from weft.numpy_rules.powers import as_base
 from weft.numpy_rules.registry import Rule, numpy_rule
-from weft.numpy_rules.scalars import int_expr, negate, python_binary
+from weft.numpy_rules.scalars import as_index, int_expr, negate, python_binary
 from weft.numpy_rules.values import Operand, Scalar
 
 # name in `math` -> (operation, whether it can raise)
@@ -200,6 +200,27 @@ def to_int(build: Builder, expr: Expr) -> Scalar:
     value = build.let(expr, "f")
     guard_in_range(build, value, DType.INT64)
     return Scalar(build.let_index(op("cast", (value,), PY_INT), "i"))
+
+
+_FACTORIALS = [math.factorial(n) for n in range(21)]  # those that int64 holds
+
+
+@numpy_rule("math.factorial", samples=("math.factorial(v(5))", "math.factorial(v(0))", "math.factorial(20)"))
+def lower_factorial(build: Builder, x: Operand, /) -> Operand:
+    """`math.factorial(n)`, where it is an int of 64 bits."""
+    n = as_index(build, scalar_of(build, x))
+    if n is None:
+        raise PythonRaises("an integer is required")
+    if n.constant is not None and 0 <= n.constant < len(_FACTORIALS):
+        return Scalar(const_index(_FACTORIALS[n.constant]))
+    n = build.bounded(n)
+    build.guard_nonnegative(n, "factorial() not defined for negative values")
+    build.guard_nonnegative(const_index(len(_FACTORIALS) - 1) - n, "a factorial beyond 64 bits")
+    result: Expr = const_index(_FACTORIALS[-1])
+    for position, factorial in reversed([*enumerate(_FACTORIALS[:-1])]):
+        is_it = op("equal", (n, const_index(position)), NP_BOOL)
+        result = op("select", (is_it, const_index(factorial), result), PY_INT)
+    return Scalar(build.let_index(result, "f"))
 
 
 def _predicate_rule(name: str) -> Rule:

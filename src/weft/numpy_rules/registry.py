@@ -56,6 +56,7 @@ _FAMILIES = (
     "histograms",
     "interpolating",
     "joining",
+    "kinds",
     "math_functions",
     "moments",
     "nan_functions",
