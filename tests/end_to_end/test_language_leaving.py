@@ -3,9 +3,14 @@
 
 from __future__ import annotations
 
-import numpy as np
+import warnings
 
+import numpy as np
+import pytest
+
+import weft
 from tests.end_to_end.data import c16, f8, i8
+from tests.end_to_end.outcome import assert_same_outcome, run
 from tests.end_to_end.table import Row, Table
 
 TABLE = Table()
@@ -92,3 +97,51 @@ def numbers_in_dicts(state, k):
 def grids(n, m):
     X, Y = np.meshgrid(range(n), range(0, 2 * m, 2))
     return X - Y, np.array(range(7, 0, -3)), np.sum(range(n)), np.arange(9.0)[np.array(range(2, 5))]
+
+
+# ---------------------------------------------------------------- what Python is given in the middle
+
+
+def rows_of(x, n):
+    rows, last = [], x[0]
+    for k in range(n):
+        last = x[k] * 2.0
+        rows.append(last)
+    return np.array(rows)
+
+
+def doubles(x, n, loud):
+    for k in range(3):
+        x = rows_of(x, n)
+        if loud:
+            print(end="")  # Python goes on here
+            x[0] += k
+    return x
+
+
+def lists_and_their_rows(x, n, loud):
+    rows, last = [], x[0] * 1.0
+    for k in range(n):
+        last = x[k] * 2.0
+        rows.append(last)
+    if loud:
+        print(end="")
+        last += 1.0  # also an item of the list
+    return rows
+
+
+def test_lists_of_inlined_functions_do_not_matter_where_python_goes_on():
+    program = weft.program(doubles)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert program(np.ones((3, 2)), 3, False).tolist() == [[8.0, 8.0]] * 3
+    given = run(program, (f8(3, 2), 2, True))
+    assert_same_outcome(given, run(doubles, (f8(3, 2), 2, True)))
+    assert "goes on in Python" in str(given.own_warnings[0].message)
+    assert program.stats.resumes == 1
+
+
+@pytest.mark.parametrize("loud", [False, True])
+def test_an_array_in_a_list_stays_the_one_beside_it_where_python_goes_on(loud):
+    given = run(weft.program(lists_and_their_rows), (f8(3, 2), 3, loud))
+    assert_same_outcome(given, run(lists_and_their_rows, (f8(3, 2), 3, loud)))

@@ -14,6 +14,7 @@ from collections.abc import Container, Iterable
 
 from weft.frontend.context import Lowering
 from weft.frontend.heap import is_object, resolved
+from weft.frontend.liveness import Names
 from weft.frontend.rows import refuse_shared, refuse_taken
 from weft.ir.nodes import Storage
 from weft.numpy_rules.builder import Builder
@@ -49,6 +50,24 @@ def refuse_copies_of_views(ctx: Lowering, *operands: Operand, returned: bool = F
             if wholes and (seen is None or not _is_unseen(ctx.build, wholes, seen)):
                 ctx.build.need_views([name, *wholes])
                 raise ctx.build.error("E138", "a real or imaginary part is a view, which cannot be returned", "copy it")
+
+
+def handed_over(ctx: Lowering, live: Names) -> list[Operand]:
+    """What Python is given when it goes on at a statement before which these names are live.
+
+    Those of the calls that are under way, too, and attributes. Lists are reached through names: one that an inlined
+    function has left behind is nobody's any more.
+    """
+    found: list[Operand] = []
+    for activation in ctx.activations:
+        is_innermost = activation is ctx.activation
+        if not is_innermost and activation.frame is None:
+            found += activation.env.values()
+            continue
+        names = ctx.frame(activation, live if is_innermost else activation.waiting).names
+        attributes = (name for name in activation.env if name.startswith("@") and not is_object(name))
+        found += [activation.env[name] for name in (*names, *attributes) if name in activation.env]
+    return found
 
 
 def _arrays(ctx: Lowering, operand: Operand) -> list[Array]:

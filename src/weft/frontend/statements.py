@@ -22,7 +22,7 @@ from weft.frontend.inputs import UnsupportedArgument, static_operand
 from weft.frontend.iteration import element
 from weft.frontend.joins import Same
 from weft.frontend.keys import plain_key, split_key
-from weft.frontend.leaving import forget_copies, refuse_copies_of_views
+from weft.frontend.leaving import forget_copies, handed_over, refuse_copies_of_views
 from weft.frontend.mixed import has_kinds
 from weft.frontend.objects import augment_object, change_item, delete_item
 from weft.frontend.stores import augment_selected, store_item, store_value
@@ -89,7 +89,7 @@ def _lower_or_leave(ctx: Lowering, stmt: ast.stmt, path: Path) -> bool:
             raise
         restore_state(ctx, state)
         # What Python would be given in place of a view, it might write.
-        refuse_copies_of_views(ctx, *(operand for known in ctx.activations for operand in known.env.values()))
+        refuse_copies_of_views(ctx, *handed_over(ctx, ctx.activation.before[path]))
         reason = f"{NOT_COMPILED}{problem.message}"
     with ctx.statement(stmt, path):
         ctx.build.leave(reason)
