@@ -12,18 +12,21 @@ import ast
 import copy
 from collections.abc import Sequence
 from types import FunctionType
-from typing import Any, cast
+from typing import Any, Final, cast
 
 from weft.driver.kernels import undecorated
-from weft.frontend.context import AGAIN
+from weft.frontend.context import AGAIN, HELD
 from weft.frontend.continuation import UNBOUND, build_continuation
 from weft.frontend.liveness import statement_at
 from weft.frontend.normalise import normalise
 from weft.frontend.source import FunctionSource, read_function
 from weft.frontend.split import split_stores
+from weft.frontend.trees import function_tree
 from weft.runtime.native import UNBOUND as NATIVE_UNBOUND
 from weft.support.abi import FunctionRef, KernelInfo
 from weft.support.stand_ins import named_stand_in
+
+_MAKER: Final = "__weft_maker"
 
 
 class Resumer:
@@ -34,7 +37,7 @@ class Resumer:
         self.info = info
         self._sources: dict[int, tuple[ast.FunctionDef | ast.Lambda, FunctionSource, FunctionType]] = {}
         self._trees: dict[int, ast.FunctionDef] = {}
-        self._definitions: dict[str, ast.stmt] = {}
+        self._definitions: dict[str, tuple[ast.stmt, ...]] = {}
 
     def frames(
         self, number: int, values: Sequence[Sequence[Any]], slots: Sequence[Any]
@@ -46,7 +49,8 @@ class Resumer:
             tree = self.tree(frame.function, slots)
             _, source, function = self._sources[frame.function]
             names = tuple(name for name in frame.names if not name.startswith(AGAIN))
-            again = tuple(self._definition(name, slots) for name in frame.names if name.startswith(AGAIN))
+            defined = (self._definition(name, slots) for name in frame.names if name.startswith(AGAIN))
+            again = tuple(stmt for definition in defined for stmt in definition)
             pairs = zip(frame.names, given, strict=True)
             bound = tuple(
                 UNBOUND if value is NATIVE_UNBOUND else value for name, value in pairs if not name.startswith(AGAIN)
@@ -63,13 +67,14 @@ class Resumer:
             calls.append((continuation, bound))
         return calls
 
-    def _definition(self, entry: str, slots: Sequence[Any]) -> ast.stmt:
-        """The statement that defines a nested function again; the same object every time."""
+    def _definition(self, entry: str, slots: Sequence[Any]) -> tuple[ast.stmt, ...]:
+        """The statements that define a nested function again; the same objects every time."""
         if entry not in self._definitions:
             name, _, place = entry[len(AGAIN) :].partition("@")
-            number, line, column = (int(part) for part in place.split(":"))
-            found = _definition_at(self.tree(number, slots), line, column)
-            self._definitions[entry] = _named_definition(name, found)
+            number, line, column, held = place.split(":")
+            found = _named_definition(name, _definition_at(self.tree(int(number), slots), int(line), int(column)))
+            hidden = held.split(",") if held else []
+            self._definitions[entry] = _with_held(name, found, {each: f"{HELD}{number}_{each}" for each in hidden})
         return self._definitions[entry]
 
     def tree(self, number: int, slots: Sequence[Any]) -> ast.FunctionDef:
@@ -138,6 +143,22 @@ def _named_definition(name: str, found: ast.FunctionDef | ast.Lambda) -> ast.stm
     renamed = copy.copy(found)
     renamed.name = name
     return renamed
+
+
+def _with_held(name: str, definition: ast.stmt, held: dict[str, str]) -> tuple[ast.stmt, ...]:
+    """The definition, where some variables go by other names: in a function of their own that has them as parameters.
+
+    before:  def f(x): return x - a
+    after:   def __weft_maker(a):                      f = __weft_maker(__weft_held0_a)
+                 def f(x): return x - a
+                 return f
+    """
+    if not held:
+        return (definition,)
+    maker = function_tree(_MAKER, [*held], [definition, ast.Return(ast.Name(name, ast.Load()))])
+    given: list[ast.expr] = [ast.Name(other, ast.Load()) for other in held.values()]
+    call = ast.Assign([ast.Name(name, ast.Store())], ast.Call(ast.Name(_MAKER, ast.Load()), given, []))
+    return tuple(ast.fix_missing_locations(ast.copy_location(stmt, definition)) for stmt in (maker, call))
 
 
 def _definition_at(tree: ast.AST, line: int, column: int) -> ast.FunctionDef | ast.Lambda:

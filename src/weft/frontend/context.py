@@ -51,7 +51,8 @@ from weft.support.texts import text_of
 
 _COMPARED = (str, bytes, int)
 _PYTHON: dict[str, type] = {"b": bool, "i": int, "f": float, "c": complex}
-AGAIN = "def "  # in a frame, "def name@function:line:column": a nested function that is defined again
+AGAIN = "def "  # in a frame, "def name@function:line:column:a,b": a nested function that is defined again
+HELD = "__weft_held"  # and `__weft_held2_a` what `a` means in the function 2 of the program, for `a` in that list
 
 
 @record(frozen=False)
@@ -190,7 +191,7 @@ class Lowering:
         wanted, again = self._made_again(activation, known, wanted)
         names = sorted(wanted - again)
         values = [self.bundle(known.get(name, Unbound()), name) for name in names]
-        names += [f"{AGAIN}{name}@{_place(known[name])}" for name in sorted(again)]
+        names += [f"{AGAIN}{name}@{_place(known[name], activation)}" for name in sorted(again)]
         values += [Missing()] * len(again)
         rests = rest_names(activation.tree, activation.path)
         names += rests
@@ -204,9 +205,12 @@ class Lowering:
         pending = sorted(wanted)
         while pending:
             name = pending.pop()
-            needed = _needed_by(activation, known.get(name), known)
-            if needed is None:
+            function = known.get(name)
+            held = _held_by(activation, function, known)
+            needed = None if held is None else _needed_by(activation, function, known)
+            if held is None or needed is None:
                 continue
+            known |= held
             again.add(name)
             pending += sorted(needed - wanted)
             wanted |= needed
@@ -344,10 +348,11 @@ def _class_of(type_: ScalarType) -> type:
     return _PYTHON[type_.dtype.kind] if type_.python else type_.dtype.numpy.type
 
 
-def _place(operand: Operand) -> str:
-    """Where a nested function is defined: the function it stands in, line and column."""
+def _place(operand: Operand, activation: Activation) -> str:
+    """Where a nested function is defined: the function it stands in, line and column; then what is held for it."""
     assert isinstance(operand, Function)
-    return f"{operand.home.reference}:{operand.tree.lineno}:{operand.tree.col_offset}"
+    held = ",".join(sorted(_hidden_names(operand, activation)))
+    return f"{operand.home.reference}:{operand.tree.lineno}:{operand.tree.col_offset}:{held}"
 
 
 def _needed_by(activation: Activation, operand: Operand | None, known: dict[str, Operand]) -> Names | None:
@@ -363,11 +368,32 @@ def _needed_by(activation: Activation, operand: Operand | None, known: dict[str,
     defaults = frozenset(node.id for node in operand.tree.args.defaults if isinstance(node, ast.Name))
     if operand.home is activation:
         return defaults
-    free = _free_names(operand, activation)
+    hidden = _hidden_names(operand, activation)
+    free = _free_names(operand, activation) - hidden
     own = free & operand.home.locals
     if free & activation.locals or any(known.get(name) != operand.home.env.get(name) for name in own):
         return None
-    return defaults | free
+    return defaults | free | {_held_name(operand, name) for name in hidden}
+
+
+def _hidden_names(operand: Function, activation: Activation) -> Names:
+    """The free variables of a nested function that are other variables in the function it was given to."""
+    return _free_names(operand, activation) & operand.home.locals & activation.locals
+
+
+def _held_name(operand: Function, name: str) -> str:
+    return f"{HELD}{operand.home.reference}_{name}"
+
+
+def _held_by(activation: Activation, operand: Operand | None, known: dict[str, Operand]) -> dict[str, Operand] | None:
+    """What those are bound to, by the names under which it is handed over; None where that is not just a value."""
+    if not isinstance(operand, Function) or operand.home is activation:
+        return {}
+    env = operand.home.env
+    held = {_held_name(operand, name): env.get(name, Unbound()) for name in _hidden_names(operand, activation)}
+    if any(isinstance(value, Unbound | Either | Never | Function) for value in held.values()):
+        return None
+    return None if any(known.get(name, value) != value for name, value in held.items()) else held
 
 
 def _free_names(operand: Function, activation: Activation) -> Names:
