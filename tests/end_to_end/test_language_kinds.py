@@ -55,6 +55,26 @@ def kinds(x, y):
     return x, np.iscomplexobj(y), asked, np.result_type(x, y), np.result_type(np.float32, x)
 
 
+def first_of(x):
+    return x[0] + 10.0
+
+
+@TABLE.add(lambda: (f8(3), np.max), lambda: (f8(3), 2.0), lambda: (f8(3), abs), lambda: (f8(3), first_of))
+def called_if_it_can_be(x, reference):
+    def plus(y):
+        return y + 1.0
+
+    y = reference(x) if callable(reference) else reference
+    return x / y, [
+        callable(plus),
+        callable(x.sum),
+        callable(x),
+        callable(len(x)),
+        callable(None),
+        callable([reference]),
+    ]
+
+
 @TABLE.add(lambda: (f8(3),), lambda: (i8(3),), lambda: (f4(2, 2),), lambda: (c16(2),))
 def numbers_of_a_type(x):
     is_whole = np.issubdtype(x.dtype, np.integer)

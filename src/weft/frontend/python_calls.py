@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from weft.frontend.branches import choose, split
+from weft.frontend.callees import has_call
 from weft.frontend.context import LoopFrame, Lowering
 from weft.frontend.expressions import binary, condition
 from weft.frontend.growing import copied, listed
@@ -27,9 +28,11 @@ from weft.numpy_rules.values import (
     Array,
     Dict,
     Either,
+    Function,
     Growing,
     Iteration,
     Lent,
+    Method,
     Operand,
     Range,
     Ref,
@@ -83,10 +86,24 @@ def _of_one(ctx: Lowering, target: Any, operand: Operand) -> Operand | None:
     if target is len and isinstance(operand, Ref | Lent | Growing):
         held = contents(ctx, operand)
         return Scalar(held.count) if isinstance(held, Growing) else None
+    if target is callable:
+        return _callable(operand)
     if target is bool and isinstance(operand, Ref | Lent | Dict):
         test = condition(ctx, operand)
         return choose(ctx, test, lambda: _TRUE, lambda: _FALSE)
     return None
+
+
+def _callable(operand: Operand) -> Operand | None:
+    """`callable(x)`: known from what x is."""
+    match operand:
+        case Function() | Method():
+            return _TRUE
+        case Static(value=value):
+            return _TRUE if callable(value) else _FALSE
+        case _:
+            cls = class_of(operand)
+            return None if cls is None else _TRUE if has_call(cls) else _FALSE
 
 
 def _isinstance(ctx: Lowering, args: list[Operand]) -> Operand | None:
