@@ -145,3 +145,46 @@ def test_lists_of_inlined_functions_do_not_matter_where_python_goes_on():
 def test_an_array_in_a_list_stays_the_one_beside_it_where_python_goes_on(loud):
     given = run(weft.program(lists_and_their_rows), (f8(3, 2), 3, loud))
     assert_same_outcome(given, run(lists_and_their_rows, (f8(3, 2), 3, loud)))
+
+
+# ---------------------------------------------------------------- views that must not be written
+
+
+class Holder:
+    pass
+
+
+@TABLE.add(lambda: (f8(3, 4),), lambda: (f8(0, 2),))
+def read_only_views(A):
+    d = np.diag(A)
+    row = np.broadcast_to(A[:, 0], (2, len(A)))
+    return d, [row, (np.diag(A * 2.0), A)], {"whole": np.broadcast_to(A, A.shape)}
+
+
+@TABLE.add(lambda: (f8(5),), lambda: (f8(3),), lambda: (f8(2),))
+def windows(x):
+    return np.lib.stride_tricks.sliding_window_view(x, 3)
+
+
+@TABLE.add(lambda: (Holder(), f8(3, 3), 1), lambda: (Holder(), f8(3, 3), 5), need="compiled")
+def read_only_attributes(holder, A, i):
+    holder.d = np.diag(A)
+    A[0, 0] = 9.0
+    return holder.d[i] + holder.d.sum()
+
+
+@TABLE.add(lambda: (f8(3, 3),), need="right")
+def written_anyway(A):
+    d = np.diag(A)
+    d[0] = 1.0
+    return d
+
+
+@pytest.mark.parametrize("make", [np.diag, lambda A: np.broadcast_to(A, A.shape)])
+def test_read_only_views_share_memory_and_refuse_writes(make):
+    A = f8(3, 3).copy()
+    given = weft.program(lambda A: make(A))(A)  # noqa: PLW0108 - a function of NumPy has no text
+    assert np.shares_memory(given, A)
+    assert not given.flags.writeable
+    assert A.flags.writeable
+    assert given.base is A

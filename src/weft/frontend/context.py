@@ -48,6 +48,7 @@ from weft.support.lists import arrays_of, item_of, lists_of, numbers_of_kinds, r
 from weft.support.records import record
 from weft.support.spans import Located, Span
 from weft.support.texts import text_of
+from weft.support.views import read_only
 
 _COMPARED = (str, bytes, int)
 _PYTHON: dict[str, type] = {"b": bool, "i": int, "f": float, "c": complex}
@@ -262,7 +263,8 @@ class Lowering:
             case Array(view=view):
                 container = self.build.container(view.container)
                 bound_here = self.build.container(container.base or container.name).storage is Storage.REF
-                return Anew(view) if bound_here and identity_of(self.build, operand) is Identity.VIEW else view
+                whole = Anew(view) if bound_here and identity_of(self.build, operand) is Identity.VIEW else view
+                return Pack((whole,), cls=self.constant(read_only)) if operand.readonly else whole
             case Static(value=value):
                 return Constant(self.constant(value))
             case Tuple() | Dict() | Made():

@@ -1,4 +1,4 @@
-"""What must not leave a program as it is: copies in place of views, and read-only views as ones to write.
+"""What must not leave a program as it is: copies in place of views.
 
 in:   an operand that is returned, or that Python is given to go on with
 out:  nothing; CompileError where Python would see the difference
@@ -38,13 +38,11 @@ from weft.numpy_rules.values import (
 
 
 def refuse_copies_of_views(ctx: Lowering, *operands: Operand, returned: bool = False) -> None:
-    """A result that NumPy has as a view must not come back as a copy, nor a read-only one as one to write."""
+    """A result that NumPy has as a view must not come back as a copy."""
     assigned = [ctx.env[key] for key in ctx.inputs.assigned if key in ctx.env]
     refuse_taken(ctx, [leaf for part in (*operands, *assigned) for leaf in _leaves(ctx, part)])
     seen = {name for operand in operands for name in _arrays_seen(ctx, operand)} if returned else None
     for array in (array for operand in operands for array in _arrays(ctx, operand)):
-        if array.readonly:
-            raise ctx.build.error("E138", "a read-only view cannot be returned", "return a copy of it")
         for name in ctx.build.reaches(array.view.container):
             wholes = _wholes(ctx.build, name)
             if wholes and (seen is None or not _is_unseen(ctx.build, wholes, seen)):
