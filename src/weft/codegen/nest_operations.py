@@ -5,15 +5,16 @@ out:  `NestOperations`: the sites it warns at, the kinds of flags its operations
       warn without a flag that lasts until the end of the nest
 
 An operation is unseen where the compiler may leave it out or move it: its result may be discarded (a side of `select`,
-a value that only a branch uses), or it does not depend on anything inside the nest. Functions of the C library and
-integers raise no flags, or others than NumPy. A power that is made of products and roots raises those of NumPy's, and
-perhaps others.
+a value that only a branch uses, an element that is written again), or it does not depend on anything inside the nest.
+Functions of the C library and integers raise no flags, or others than NumPy. A power that is made of products and roots
+raises those of NumPy's, and perhaps others.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import field
+from typing import TypeAlias
 
 from weft.codegen.checks import flags_are_exact
 from weft.codegen.math_functions import halves_of_exponent
@@ -28,6 +29,7 @@ from weft.ir.nodes import (
     Loop,
     Map,
     MatMul,
+    Memlet,
     Node,
     NumpyCall,
     Program,
@@ -49,6 +51,10 @@ from weft.support.records import record
 _DISCARDED = {"select": (0, 1, 2), "copysign": (0, 1), "heaviside": (1,), "signbit": (0,), "real": (0,), "imag": (0,)}
 # Of equal operands these are known without looking at them: NaN is not less than itself either.
 _SAME_MEANS_KNOWN = frozenset(("less", "greater", "logical_xor", "bitwise_xor"))
+
+
+_Element: TypeAlias = tuple[str, tuple[Expr, ...]]  # a container, and an index without lets in it
+_Written: TypeAlias = dict[str, dict[_Element, frozenset[int]]]  # by memory and element, the roots last written there
 
 
 @record
@@ -111,6 +117,8 @@ class _Walk:
     loads: dict[Value, str] = field(default_factory=dict[Value, str])  # values read from arrays on the stack
     stores: dict[str, list[tuple[Expr, int]]] = field(default_factory=dict[str, list[tuple[Expr, int]]])
     roots: list[tuple[Expr, int]] = field(default_factory=list[tuple[Expr, int]])
+    last: _Written = field(default_factory=dict[str, dict["_Element", frozenset[int]]])
+    overwritten: set[int] = field(default_factory=set[int])  # roots, by number
     consumed: set[tuple[Expr, int]] = field(default_factory=set[tuple[Expr, int]])
     targets: list[tuple[Value | str, ...]] = field(default_factory=list[tuple[Value | str, ...]])
     results: list[tuple[Value | str, ...]] = field(default_factory=list[tuple[Value | str, ...]])
@@ -204,14 +212,30 @@ class _Walk:
             if self.on_stack(memlet.container):
                 self.stores.setdefault(memlet.container, []).append((expr, region))
             else:
-                self.roots.append((expr, region))
+                self.store(memlet, (expr, region))
+
+    def store(self, memlet: Memlet, root: tuple[Expr, int]) -> None:
+        """An element written, perhaps again: what was written there before need not be computed any more."""
+        element = memlet.container, tuple(substitute(x, self.written_out) for x in memlet.index)
+        before = self.last.get(self.base(memlet.container), {})
+        gone = {key for key in before if key == element or key[0] != element[0]}
+        if memlet.conflict:  # it needs what was there
+            gone.clear()
+        self.overwritten |= {number for key in gone for number in before[key]}
+        kept = {key: numbers for key, numbers in before.items() if key not in gone}
+        kept[element] = kept.get(element, frozenset()) | {len(self.roots)}
+        self.last = {**self.last, self.base(memlet.container): kept}
+        self.roots.append(root)
 
     def on_stack(self, name: str) -> bool:
         """Whether the compiler knows who reads it."""
-        container = self.program.containers[name]
-        while container.storage is Storage.ALIAS:
-            container = self.program.containers[container.base]
-        return container.storage is Storage.STACK
+        return self.program.containers[self.base(name)].storage is Storage.STACK
+
+    def base(self, name: str) -> str:
+        """The container whose memory it is."""
+        while self.program.containers[name].storage is Storage.ALIAS:
+            name = self.program.containers[name].base
+        return name
 
     def combination(self, node: Scan | MatMul) -> None:
         dtype = self.program.containers[node.output.container].dtype
@@ -233,8 +257,11 @@ class _Walk:
             self.roots.append((node.condition, region))
             self.define(node.results, region)
             self.results.append(node.results)
+            before = self.last
             self.region(node.then, site, in_map=in_map)
+            self.last, then = before, self.last
             self.region(node.orelse, site, in_map=in_map)
+            self.last = _either(then, self.last)
             self.results.pop()
             return
         self.exact = False  # what handles interrupts may raise any flag
@@ -258,7 +285,7 @@ class _Walk:
 
     def consume(self) -> None:
         """Go back from what is written to what certainly has to be computed for it."""
-        pending = list(self.roots)
+        pending = [root for number, root in enumerate(self.roots) if number not in self.overwritten]
         while pending:
             expr, region = item = pending.pop()
             if item in self.consumed:
@@ -300,6 +327,15 @@ class _Walk:
             exact,
             tuple(sorted(outside, key=lambda value: value.id)),
         )
+
+
+def _either(one: _Written, other: _Written) -> _Written:
+    """What was last written after a branch."""
+    result = dict(one)
+    for base, elements in other.items():
+        mine = one.get(base, {})
+        result[base] = {key: mine.get(key, frozenset()) | elements.get(key, frozenset()) for key in mine | elements}
+    return result
 
 
 # ---- operations -----------------------------------------------------------------------------------------------------
