@@ -46,6 +46,10 @@ def both_axes(a, n):
     return np.fft.fft2(a), np.fft.ifft2(a), np.fft.ifft2(np.fft.fft2(a) / 2)
 
 
+def all_axes(a, n):
+    return np.fft.fftn(a), np.fft.ifftn(a), np.fft.ifftn(np.fft.fftn(a) / 2), np.fft.fftn(a, axes=(0,))
+
+
 def in_a_loop(a, n):
     for _ in range(3):
         a = np.fft.ifft(0.5 * np.fft.fft(a))
@@ -56,8 +60,8 @@ def with_norm(a, n):
     return np.fft.fft(a, norm="ortho"), np.fft.ifft(a, norm="forward")
 
 
-LINES = [forward, backward, there_and_back, half, whole, padded, in_a_loop, with_norm]
-PLANES = [forward, backward, half, whole, padded, down_the_columns, both_axes]
+LINES = [forward, backward, there_and_back, half, whole, padded, all_axes, in_a_loop, with_norm]
+PLANES = [forward, backward, half, whole, padded, down_the_columns, both_axes, all_axes]
 TYPES = [np.float64, np.float32, np.complex128, np.complex64, np.int32]
 
 

@@ -25,6 +25,8 @@ _LOOPS: Final[dict[str, tuple[tuple[str, ...], bool]]] = {
     "numpy.fft.ifft": (("ifft",), True),
     "numpy.fft.fft2": (("fft",), False),
     "numpy.fft.ifft2": (("ifft",), True),
+    "numpy.fft.fftn": (("fft",), False),
+    "numpy.fft.ifftn": (("ifft",), True),
     "numpy.fft.rfft": (("rfft_n_even", "rfft_n_odd"), False),
     "numpy.fft.irfft": (("irfft",), True),
 }
@@ -84,8 +86,9 @@ def _transform(kernel: Kernel, node: NumpyCall) -> _Transform | None:
     view = given.get("a")
     if len(node.args) > len(_NAMES) or not given.keys() <= set(_NAMES) or not isinstance(view, View):
         return None
-    if node.function.endswith("2"):
-        return _Transform(view, -1, _ALL_POINTS) if view.rank == _TWO_AXES and len(given) == 1 else None
+    if node.function.endswith(("2", "n")):
+        axes = {_TWO_AXES: -1, **({_ONE_AXIS: 0} if node.function.endswith("n") else {})}
+        return _Transform(view, axes[view.rank], _ALL_POINTS) if view.rank in axes and len(given) == 1 else None
     axis = _constant(kernel, given.get("axis"), view.rank - 1)
     if view.rank not in (_ONE_AXIS, _TWO_AXES) or not isinstance(axis, int) or not -view.rank <= axis < view.rank:
         return None
