@@ -403,6 +403,17 @@ def is_none(v, w):
     return w is None, w is not None, v is None
 
 
+@TABLE.add(lambda: (f8(5), 0.9), lambda: (f8(5), -1.0), lambda: (i8(5), True))
+def identity_of_truth_values(v, limit):
+    done, turns = False, 0
+    while done is False:
+        turns += 1
+        done = turns > 3 or limit is True
+    small = v[0] < limit
+    return turns, done is True, small is True, (not small) is not False, v is True, turns is True, limit is False
+
+
+
 @TABLE.add(lambda: (3, 3.0), lambda: (True, 1), lambda: (np.int32(3), 3))
 def equality_of_types(a, b):
     return a == b, a != b, a >= b

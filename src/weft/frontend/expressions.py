@@ -330,10 +330,11 @@ def _identical(ctx: Lowering, left: Operand, right: Operand) -> Operand:
         return Scalar(const(left.value is right.value, PY_BOOL))
     if isinstance(left, Static) or isinstance(right, Static):
         return Scalar(const(False, PY_BOOL))
-    if isinstance(left, Scalar) and isinstance(right, Scalar) and PY_BOOL in (left.type, right.type):
-        if left.type != right.type:  # np.True_ is not True
-            return Scalar(const(False, PY_BOOL))
-        return Scalar(as_python_bool(op("equal", (left.expr, right.expr), NP_BOOL)))  # there is one True, and one False
+    bools = [isinstance(item, Scalar) and item.type == PY_BOOL for item in (left, right)]
+    if all(bools):  # there are two objects only
+        return Scalar(as_python_bool(condition(ctx, binary(ctx, "equal", left, right))))
+    if any(bools) and isinstance(left, Scalar | Array) and isinstance(right, Scalar | Array):
+        return Scalar(const(False, PY_BOOL))
     raise ctx.build.error("E105", "'is' between arrays or numbers is not compiled", "compare with ==")
 
 
