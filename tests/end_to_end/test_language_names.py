@@ -72,6 +72,13 @@ def starred_shape(A):
     return n, rest[0] * rest[1], len(rest)
 
 
+@TABLE.add(lambda: (f8(6), 3))
+def range_unpacking(v, n):
+    low, middle, high = range(3)
+    first, second = range(n, 3 * n, n)
+    return v[low] + v[middle] * v[high], first, second
+
+
 @TABLE.add(lambda: (f8(3),), lambda: (i8(3),))
 def array_unpacking(v):
     a, b, c = v

@@ -19,7 +19,7 @@ from weft.frontend.growing import common_kind, in_buffer
 from weft.frontend.heap import contents, kept, key_of, resolved, share_only_repeated
 from weft.frontend.inlining import is_inlined_call, leave_call, lower_inlined
 from weft.frontend.inputs import UnsupportedArgument, static_operand
-from weft.frontend.iteration import element
+from weft.frontend.iteration import element, length
 from weft.frontend.joins import Same
 from weft.frontend.keys import plain_key, split_key
 from weft.frontend.leaving import forget_copies, handed_over, refuse_copies_of_views
@@ -44,6 +44,7 @@ from weft.numpy_rules.values import (
     Lent,
     Never,
     Operand,
+    Range,
     Ref,
     Static,
     Tuple,
@@ -344,6 +345,9 @@ def _items(ctx: Lowering, target: ast.expr, operand: Operand, elts: list[ast.exp
     if isinstance(operand, Array) and operand.rank > 0 and not any(isinstance(elt, ast.Starred) for elt in elts):
         count = const_index(len(elts))
         ctx.build.guard_equal(operand.shape[0], count, "wrong number of values to unpack")
+        return [element(ctx, operand, const_index(number)) for number in range(len(elts))]
+    if isinstance(operand, Range) and not any(isinstance(elt, ast.Starred) for elt in elts):
+        ctx.build.guard_equal(length(ctx, operand), const_index(len(elts)), "wrong number of values to unpack")
         return [element(ctx, operand, const_index(number)) for number in range(len(elts))]
     if isinstance(operand, Either) and any(isinstance(item, Tuple | Array) for item in operand.items):
         return _items_of_choice(ctx, target, operand, elts)
