@@ -277,3 +277,49 @@ def test_warnings_are_given_once_at_their_place() -> None:
     assert seen(program) == seen(warns)
     assert len(seen(program)) == 4
     assert program.stats.resumes == 0
+
+
+def cleaned_in_place(k, a):
+    if k == 0:
+        np.nan_to_num(a, copy=False)
+        return a
+    elif k == 1:
+        b = np.nan_to_num(a[::2], copy=False, nan=-1, posinf=3.0)
+        return b, b[0] + a[0]
+    for _ in range(2):
+        np.nan_to_num(a, False, nan=2.5, neginf=a[0].real)
+    b = np.nan_to_num(a, copy=False)
+    return b, a
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "c8", "c16", "i4"])
+def test_numbers_are_put_in_their_place(dtype: str) -> None:
+    def line() -> tuple[Any, ...]:
+        return (np.array([1, NAN, 3, INF, -INF, NAN], dtype),)
+
+    def parts() -> tuple[Any, ...]:
+        return ((np.array([1, 2, 3, 4, 5, 6]) + 1j * np.array([1, NAN, 3, INF, -INF, NAN])).astype(dtype),)
+
+    def strided() -> tuple[Any, ...]:
+        return (np.array([[1, NAN], [INF, 2], [-INF, NAN], [5, 6]], "c16").astype(dtype)[:, 1],)
+
+    def whole() -> tuple[Any, ...]:
+        return (np.arange(6, dtype=dtype),)
+
+    def readonly() -> tuple[Any, ...]:
+        (a,) = whole()
+        a.flags.writeable = False
+        return (a,)
+
+    with np.errstate(invalid="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore", np.exceptions.ComplexWarning)
+        makers_ = [whole] if dtype == "i4" else [line, whole, strided, *([parts] if dtype[0] == "c" else [])]
+        agree(cleaned_in_place, *choices(3, *makers_))
+        agree(cleaned_in_place, *choices(3, readonly), need="right")
+
+
+def test_numbers_are_put_in_their_place_by_python_where_there_is_no_array() -> None:
+    def of_numbers(x):
+        return np.nan_to_num(x, copy=False)
+
+    agree(of_numbers, lambda: (NAN,), lambda: ([1.0, NAN],), need="right")

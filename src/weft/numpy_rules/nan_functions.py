@@ -35,7 +35,7 @@ from weft.numpy_rules.arrays import (
 )
 from weft.numpy_rules.builder import Builder
 from weft.numpy_rules.choosing import chosen_from, note_chosen_by_all
-from weft.numpy_rules.elementwise import cast, initialise, map_elements, narrowed, new_array
+from weft.numpy_rules.elementwise import cast, initialise, map_elements, narrowed, new_array, store
 from weft.numpy_rules.guards import Scope
 from weft.numpy_rules.indexing import insert_axis
 from weft.numpy_rules.moments import lower_mean, lower_std, lower_var
@@ -339,10 +339,14 @@ def lower_nan_to_num(
     posinf: Given = None,
     neginf: Given = None,
 ) -> Operand:
-    """A new array with numbers in the place of NaN and of the infinite ones, by default the largest there are."""
-    if static_value(build, copy, "copy") is not True:
-        raise build.error("E251", "np.nan_to_num without a copy is not compiled", "assign the result")
+    """Numbers in the place of NaN and of the infinite ones, by default the largest there are: in a new array, or there."""
+    copies = static_value(build, copy, "copy")
+    in_place = copies is not True
+    if in_place and not (copies is False and isinstance(x, Array) and x.rank):
+        raise build.error("E251", "np.nan_to_num without a copy is compiled for arrays only", "assign the result")
     array = as_array(build, x)
+    if in_place and array.dtype.kind not in "fc":
+        return x
     if array.dtype.kind in "fc":
         real = {DType.COMPLEX64: DType.FLOAT32, DType.COMPLEX128: DType.FLOAT64}.get(array.dtype, array.dtype)
         most = float(np.finfo(real.value).max)
@@ -351,6 +355,9 @@ def lower_nan_to_num(
             for given, standard in zip((nan, posinf, neginf), (0.0, most, -most), strict=True)
         ]
         result = _cleaned(build, array, real, numbers)
+        if in_place:
+            store(build, array, result)
+            return x
     else:
         result = copy_array(build, array)
     return scalar_or_array(build, result)
