@@ -478,3 +478,31 @@ def test_a_default_array_is_written_as_python_writes_it(monkeypatch: pytest.Monk
     monkeypatch.setattr(counted, "__defaults__", ())
     with pytest.raises(TypeError, match="missing 1 required"):
         compiled(f8(3))
+
+
+# ---------------------------------------------------------------- functions given to a name that had something else
+
+
+def advanced(v, source, kind):
+    x = np.linspace(0, 1, len(v))
+    if source is None or source == 0:
+        source = (lambda x, t: np.zeros(x.shape[0])) if kind == "zero" else lambda x, t: x + t
+    for t in range(3):
+        v = v + source(x, t)
+    return v + source(x, v[0])
+
+
+@TABLE.add(lambda: (f8(4), 2.0))
+def sources_by_default(v, rate):
+    def decaying(x, t):
+        return rate * x - t
+
+    return advanced(v, None, "zero"), advanced(v, 0, "ramp"), advanced(v, decaying, "zero")
+
+
+@TABLE.add(lambda: (f8(4), 2), lambda: (f8(4), 0))
+def functions_beside_numbers(v, n):
+    def own(x):
+        return x + n
+
+    return own == 0, own != 0, own == n, double == 1.5, np.sin == 0, own == None, own != "own", own(v)  # noqa: E711

@@ -413,7 +413,6 @@ def identity_of_truth_values(v, limit):
     return turns, done is True, small is True, (not small) is not False, v is True, turns is True, limit is False
 
 
-
 @TABLE.add(lambda: (3, 3.0), lambda: (True, 1), lambda: (np.int32(3), 3))
 def equality_of_types(a, b):
     return a == b, a != b, a >= b

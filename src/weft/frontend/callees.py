@@ -10,6 +10,7 @@ import ast
 import builtins
 import inspect
 import sys
+from collections.abc import Iterator
 from functools import lru_cache
 from types import FunctionType, MethodType
 from typing import Any, cast
@@ -350,13 +351,13 @@ def _prepare(tree: ast.FunctionDef | ast.Lambda, inlined: frozenset[tuple[int, i
 def _inlined_calls(
     ctx: Lowering, tree: ast.FunctionDef | ast.Lambda, names: Namespace, env: dict[str, Operand]
 ) -> list[tuple[int, int]]:
-    local = local_names(tree)
+    local, rebound = local_names(tree), frozenset(_names_stored(tree))
     imported = _imported_names(tree)
     calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
     places = [
         (node.lineno, node.col_offset)
         for node in calls
-        if _is_user_function(ctx, node.func, names, env, local, imported) or _has_key(ctx, node, names, local)
+        if _is_user_function(ctx, node.func, names, env, local, rebound, imported) or _has_key(ctx, node, names, local)
     ]
     attributes = [node for node in ast.walk(tree) if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load)]
     places += [place_of_property(node) for node in attributes if is_property(ctx, node, names, env, local)]
@@ -366,6 +367,10 @@ def _inlined_calls(
         if all(_is_builtin(ctx, name, names, local) for part in whole for name in builtins_of(part)):
             places += [place for part in whole for place in (place_written_out(part), (part.lineno, part.col_offset))]
     return places
+
+
+def _names_stored(tree: ast.AST) -> Iterator[str]:
+    return (node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store))
 
 
 def _has_key(ctx: Lowering, node: ast.Call, names: Namespace, local: frozenset[str]) -> bool:
@@ -409,6 +414,7 @@ def _is_user_function(
     names: Namespace,
     env: dict[str, Operand],
     local: frozenset[str],
+    rebound: frozenset[str],
     imported: dict[str, Operand],
 ) -> bool:
     """Whether a callee is, as far as the text shows, a Python function or an object that is called like one."""
@@ -418,7 +424,7 @@ def _is_user_function(
         case ast.Name(id=name):
             if name == LOCAL:
                 return False
-            if name in local and name not in env and name not in imported:
+            if name in local and (name not in env or name in rebound) and name not in imported:
                 return True  # whatever is called: a function that was given a name here
             operand = env.get(name, imported.get(name)) if name in local else ctx.inputs.lookup(names, name)
             if isinstance(operand, Function | Instance):

@@ -6,23 +6,31 @@ out:  whether they can be equal at all; a list beside an array as the array NumP
 
 from __future__ import annotations
 
+from types import BuiltinFunctionType, FunctionType, NoneType
+
+import numpy as np
+
 from weft.frontend.context import Lowering
 from weft.frontend.growing import as_array
 from weft.frontend.heap import resolved
 from weft.ir.dtypes import PY_COMPLEX, PY_FLOAT, DType, ScalarType
 from weft.ir.exprs import op
+from weft.numpy_rules.arguments import PythonRaises
 from weft.numpy_rules.arrays import from_nested
-from weft.numpy_rules.values import Array, Dict, Growing, Operand, Scalar, Static, Tuple
+from weft.numpy_rules.values import Array, Dict, Function, Growing, Operand, Scalar, Static, Tuple
 
 _WITH_NUMBERS = ("add", "subtract", "divide", "floor_divide", "remainder", "power")
+_UNLIKE_NUMBERS = (NoneType, str, bytes, FunctionType, BuiltinFunctionType, np.ufunc)
 NP_FLOAT64 = ScalarType(DType.FLOAT64)
 
 
 def never_equal(left: Operand, right: Operand) -> bool:
-    """Whether one is a string or None and the other a number, list or tuple."""
-    if isinstance(right, Static):
+    """Whether one is a string, a function or None and the other a number, list or tuple; or a function beside those."""
+    if isinstance(left, Function) and isinstance(right, Static):
+        return right.value is None or isinstance(right.value, str | bytes)
+    if isinstance(right, Static | Function):
         left, right = right, left
-    if not (isinstance(left, Static) and (left.value is None or isinstance(left.value, str | bytes))):
+    if not isinstance(left, Function) and not (isinstance(left, Static) and isinstance(left.value, _UNLIKE_NUMBERS)):
         return False
     return isinstance(right, Tuple | Dict) or (isinstance(right, Scalar) and right.type.python)
 
@@ -36,12 +44,21 @@ def is_made_array(name: str, beside: Operand) -> bool:
 
 
 def listed_array(ctx: Lowering, operand: Tuple | Growing) -> Operand:
-    """A list or tuple beside an array, which NumPy makes an array of."""
+    """A list or tuple beside an array, which NumPy makes an array of, if it can."""
     nested = resolved(ctx, operand)
     if isinstance(nested, Growing):
         return as_array(ctx, nested)
     assert isinstance(nested, Tuple)
-    return from_nested(ctx.build, nested, None)
+    try:
+        return from_nested(ctx.build, nested, None)
+    except PythonRaises as raised:
+        return ctx.build.leave(raised.reason)
+
+
+def beside_array(ctx: Lowering, operand: Operand) -> Operand:
+    """What an array is changed by: an array, if it is a list or tuple."""
+    held = resolved(ctx, operand)
+    return listed_array(ctx, held) if isinstance(held, Tuple | Growing) else operand
 
 
 def as_complex_sees(left: Scalar, right: Scalar) -> Scalar:

@@ -339,7 +339,7 @@ def lower_nan_to_num(
     posinf: Given = None,
     neginf: Given = None,
 ) -> Operand:
-    """Numbers in the place of NaN and of the infinite ones, by default the largest there are: in a new array, or there."""
+    """Numbers in the place of NaN and of the infinite ones, by default the largest; in a new array, or there."""
     copies = static_value(build, copy, "copy")
     in_place = copies is not True
     if in_place and not (copies is False and isinstance(x, Array) and x.rank):
