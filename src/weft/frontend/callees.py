@@ -30,7 +30,7 @@ from weft.frontend.parents import asks_for_frame
 from weft.frontend.properties import has_own_method, is_property, way_to
 from weft.frontend.source import SourceUnavailable, read_function
 from weft.frontend.split import split_stores
-from weft.frontend.trees import LOCAL
+from weft.frontend.trees import LOCAL, writes_where_told
 from weft.ir.exprs import python_const
 from weft.numpy_rules.arguments import PythonRaises
 from weft.numpy_rules.registry import rule_for
@@ -357,7 +357,9 @@ def _inlined_calls(
     places = [
         (node.lineno, node.col_offset)
         for node in calls
-        if _is_user_function(ctx, node.func, names, env, local, rebound, imported) or _has_key(ctx, node, names, local)
+        if _is_user_function(ctx, node.func, names, env, local, rebound, imported)
+        or _has_key(ctx, node, names, local)
+        or writes_where_told(node)
     ]
     attributes = [node for node in ast.walk(tree) if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load)]
     places += [place_of_property(node) for node in attributes if is_property(ctx, node, names, env, local)]

@@ -29,3 +29,12 @@ def inner_code(code: CodeType) -> CodeType:
 def local_value(name: str) -> Any:
     """What `LOCAL` is: a local name of the caller, or NoValue."""
     return sys._getframe(1).f_locals.get(name, NoValue)  # pyright: ignore[reportPrivateUsage]
+
+
+def writes_where_told(call: ast.Call) -> bool:
+    """Whether a call has an `out`: it writes, and no check may follow it in its statement."""
+    return any(keyword.arg == "out" and not _is_none(keyword.value) for keyword in call.keywords)
+
+
+def _is_none(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value is None
