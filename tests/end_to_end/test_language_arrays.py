@@ -443,3 +443,56 @@ def temporaries_are_separate(a, B):
         t[i] = s
         s[0] = 99.0
     return t, s  # pyright: ignore[reportPossiblyUnboundVariable] - the loop runs
+
+
+# ---------------------------------------------------------------- what is written inside of an expression
+
+
+@TABLE.add(lambda: (parts(5), f8(5), 2.5), lambda: (f4(5), f8(5), 0.5), lambda: (np.zeros(0), np.zeros(0), 1.0))
+def quotient_where_told(x, y, limit):
+    steps = limit * np.divide(x, y, out=x, where=y != 0) + x
+    if len(x) > 2:
+        steps[1:3] += np.maximum(y, limit, out=y)[:2] - y[2]
+    return steps, np.add(np.multiply(x, y, out=y), np.abs(x, out=x), out=None), y
+
+
+@TABLE.add(lambda: (f8(5),))
+def before_and_after_it_is_written(x):
+    first = x[0] + np.multiply(x, 2, out=x)[0]
+    both = x + np.multiply(x, 2, out=x)
+    shifted = x[1:] + np.multiply(x, 2, out=x)[:-1]
+    doubled = x * 2 + np.multiply(x, 2, out=x)
+    return first, both, shifted, doubled, [np.add(x, 1, out=x).sum(), x.sum()]
+
+
+@TABLE.add(lambda: (f8(3, 2), 5), lambda: (f4(3, 2), 2.5), lambda: (i8(4, 2), 3))
+def arrays_changed_by_tuples_and_lists(x, n):
+    x += (n, 1)
+    x[1] *= [2, 3]
+    x[:, :] -= ((1, n),)
+    x %= (n, 7)
+    numbers = [i + 1 for i in range(len(x))]
+    x[:, 0] += numbers
+    return x
+
+
+@TABLE.add(
+    lambda: (np.ones((2, 3)),),
+    lambda: (np.ones((2, 2), np.int32),),
+    lambda: (np.ones((2, 2), bool),),
+    need="right",
+)
+def arrays_that_a_tuple_may_not_change(x):
+    x += (1.5, 2)
+    return x
+
+
+@TABLE.add(lambda: (f8(2, 2),), need="right")
+def arrays_beside_a_ragged_tuple(x):
+    x *= ((1, 2), (3,))
+    return x
+
+
+@TABLE.add(lambda: (f8(2, 2),), need="right")
+def comparisons_with_a_ragged_tuple(x):
+    return x < ((1, 2), (3,))

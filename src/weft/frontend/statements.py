@@ -25,6 +25,7 @@ from weft.frontend.keys import plain_key, split_key
 from weft.frontend.leaving import forget_copies, handed_over, refuse_copies_of_views
 from weft.frontend.mixed import has_kinds
 from weft.frontend.objects import augment_object, change_item, delete_item
+from weft.frontend.operands import beside_array
 from weft.frontend.stores import augment_selected, store_item, store_value
 from weft.frontend.tables import changed_in_table
 from weft.ir.exprs import Expr, Index, Value, const_index
@@ -398,7 +399,12 @@ def _in_place(ctx: Lowering, name: str, old: Operand, value: Operand) -> Operand
     def apply(item: Operand) -> Operand:
         if isinstance(item, Array):
             change = _product_in_place if name == "matmul" else partial(_ufunc_in_place, name=name)
-            return split(ctx, value, lambda v: change(ctx, item, v))
+
+            def one(beside: Operand) -> Operand:
+                made = beside_array(ctx, beside)
+                return made if isinstance(made, Never) else change(ctx, item, made)
+
+            return split(ctx, value, one)
         if isinstance(item, Ref | Lent | Dict) or (isinstance(item, Tuple) and item.is_list):
             raise ctx.build.error("E142", "this change of a list or dict in place is not compiled", "make a new one")
         return binary(ctx, name, item, value)
