@@ -451,3 +451,21 @@ def last_of_nested_branches(v, steps):
                 if x < t + 1.5:
                     last = x - t
     return last
+
+
+@TABLE.add(lambda: (f8(6, 5), 1, -1), lambda: (f8(4, 9), 0, 3), lambda: (f8(3, 3), 2, 1), lambda: (f8(9, 2), -4, -2))
+def bounded_parts_of_ranges(x, a, b):
+    rows, columns = range(x.shape[0]), range(0, x.shape[1], 2)
+    visited = 0
+    for i in rows[a:b]:
+        for j in columns[:-1]:
+            x[i, j] += i * j
+            visited += 1
+    return visited, len(rows[1:]), rows[1:-1], columns[-1:][0]
+
+
+@TABLE.add(
+    lambda: (f8(5), 2, 90), lambda: (f8(5), -90, 3), lambda: (f8(1), 1, -1), lambda: (f8(0), 0, 0), need="compiled"
+)
+def bounded_parts_of_ranges_that_clip(x, a, b):
+    return [i * 2 for i in range(len(x))[a:b]], range(3, len(x))[1:]

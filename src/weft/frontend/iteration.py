@@ -91,11 +91,11 @@ def make_range(ctx: Lowering, values: list[Index], wish: str = "") -> Range:
 
 
 def range_item(ctx: Lowering, item: Range, key: Operand) -> Operand:
-    """`range(...)[i]` and `range(...)[::k]`."""
+    """`range(...)[i]`, `range(...)[i:j]` and `range(...)[::k]`."""
     count = length(ctx, item)
+    line = Array(View("", (count,), (Axis(ZERO, ((0, ONE),)),)), DType.INT64)
     match key:
         case Scalar() if key.type.dtype.kind in "biu":
-            line = Array(View("", (count,), (Axis(ZERO, ((0, ONE),)),)), DType.INT64)
             view, _ = index_view(ctx.build, line, key)
             return Scalar(item.start + item.step * view.axes[0].offset)
         case Slice(start=Static(value=None), stop=Static(value=None), step=every):
@@ -106,6 +106,10 @@ def range_item(ctx: Lowering, item: Range, key: Operand) -> Operand:
                 return make_range(ctx, [item.start, item.start + item.step * count, item.step * step], item.wish)
             last = item.start + item.step * (count - 1)
             return make_range(ctx, [last, item.start - item.step, item.step * step], item.wish)
+        case Slice(step=Static(value=None)):
+            view, _ = index_view(ctx.build, line, key)
+            first = item.start + item.step * view.axes[0].offset
+            return make_range(ctx, [first, first + item.step * view.shape[0], item.step], item.wish)
         case _:
             raise ctx.build.error("E109", "this part of a range is not compiled", "write the range itself")
 
