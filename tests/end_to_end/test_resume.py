@@ -285,6 +285,48 @@ def bump(counter):
     return counter[0]
 
 
+def summed(force, length, n, v):
+    length = length / 2
+    t = 1
+    for i in range(3):
+        t <<= n
+        v[i] += force(v[i], t % 5) * length
+        length += 1
+    return v, t, force(length, 0)
+
+
+@TABLE.add(lambda: (f8(3), 5), lambda: (f8(3), 30))
+def in_a_function_whose_names_hide_those_of_another(v, n):
+    length, t = 4.0, 7
+
+    def bent(x):
+        return x * length
+
+    def force(x, i, scale=2.0):
+        return bent(x) * scale + t - i + sum([length + k for k in range(2)])
+
+    a = summed(force, length, n, v)
+    length = 8.0
+    return a, summed(lambda length, i: length * t + i, length, n, v), force(v[0], 1), summed(force, 1.0, n, v)
+
+
+def in_a_function_that_binds_what_another_reads(v, n):
+    length = 4.0
+
+    def force(x, i):
+        scaled = lambda length: length * 2 + i
+        return scaled(x) + length
+
+    return summed(force, length, n, v)
+
+
+@pytest.mark.filterwarnings("ignore::weft.FallbackWarning")
+def test_a_function_that_binds_a_name_it_is_read_apart_by_runs_in_python() -> None:
+    program = weft.program(in_a_function_that_binds_what_another_reads)
+    for n in (5, 30):
+        assert_same(program(f8(3), n), in_a_function_that_binds_what_another_reads(f8(3), n))
+
+
 @TABLE.add(lambda: (i8(4) * 0, f8(6), 3), lambda: (i8(4) * 0, f8(6), 70))
 def what_was_done_is_not_done_again(counter, v, n):
     v[bump(counter)] += bump(counter) + (1 << n) % 5 + bump(counter)
