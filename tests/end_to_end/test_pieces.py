@@ -209,6 +209,7 @@ late = 5.0
 
 def read_before_it_is_bound(a: Any, n: int) -> Any:
     b = a * 2 + n
+    opaque(b)
     a *= b + late  # noqa: F823  # pyright: ignore[reportUnboundVariable] - not the module's
     late = a * 2 + b
     return late * 2 + 1
