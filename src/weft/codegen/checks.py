@@ -83,9 +83,6 @@ def check(
     need = support.need_apart if cold else support.need
     if source.kind == "c" and name in _BY_STEPS:
         return _check_steps(support, name, source, texts, lone=lone)
-    if result.dtype is not source:  # the absolute value of a complex number
-        finite = support.need("isfinite", source)
-        return f"({finite}({texts[0]}) & (__builtin_fabs({result.text}) == __builtin_inf()) ? WEFT_FP_OVERFLOW : 0)"
     if source.kind == "f" and name in _DOMAINS:
         return _DOMAINS[name].format(texts[0], "__builtin_fabsf" if source is DType.FLOAT32 else "__builtin_fabs")
     if source.kind == "c" and name in _OF_COMPLEX:
