@@ -482,3 +482,52 @@ def test_what_is_too_little_for_a_kernel_costs_no_calls() -> None:
         finally:
             sys.setprofile(None)
     assert called.count(few_operations_in_a_loop.__name__) == 1
+
+
+class Swarm:
+    """Moves, and keeps a log."""
+
+    def __init__(self) -> None:
+        self.places = np.linspace(-1.0, 1.0, 24).reshape(8, 3)
+        self.pushes = 0
+        self.log: dict[str, list[Any]] = {"energy": [], "turns": []}
+
+    def step(self, rate: float) -> Any:
+        apart = self.places[:, None] - self.places[None]
+        self.places = self.places + rate * np.tanh(apart).sum(axis=1)
+        self.pushes += 1
+        return (self.places**2).sum()
+
+    def turns(self) -> int:
+        return self.pushes
+
+
+def logged(swarm: Swarm, n: int) -> Any:
+    energy = 0.0
+    for k in range(n):
+        energy = swarm.step(0.5 / (k + 1))
+        swarm.log["energy"].append(energy)
+        turns = swarm.turns()
+        swarm.log["turns"].append(turns)
+    return energy, swarm
+
+
+def spread(swarm: Swarm, rate: float) -> Any:
+    return swarm.step(rate) + np.exp(swarm.places).sum()
+
+
+def logged_by_a_function(swarm: Swarm, n: int) -> Any:
+    for _ in range(n):
+        found = spread(swarm, 0.25)
+        swarm.log["energy"].append(found)
+    return swarm
+
+
+@pytest.mark.parametrize("function", [logged, logged_by_a_function], ids=lambda function: function.__name__)
+def test_one_call_of_a_method_between_statements_of_python_is_compiled(function: Any) -> None:
+    program: Any = weft.program(function)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", weft.FallbackWarning)
+        for n in (3, 0, 5):
+            assert_same_outcome(run(program, (Swarm(), n)), run(function, (Swarm(), n)), ulps=16)
+    assert program.stats.native_calls >= 8, program.stats

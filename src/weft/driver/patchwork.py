@@ -29,7 +29,7 @@ from types import CellType, FunctionType
 from typing import TYPE_CHECKING, Any, Final
 
 from weft.driver.family import CutFunction, PythonPlace
-from weft.frontend.apart import with_calls_apart
+from weft.frontend.apart import calls_of_users, with_calls_apart
 from weft.frontend.cutting import CLOCK, NO_VALUE, SPENT, Cut, Piece, Place, cut, places_naming, statement_place
 from weft.frontend.source import FunctionSource, SourceUnavailable, read_function, remember_source
 from weft.frontend.trees import LOCAL, function_tree, inner_code, local_value
@@ -95,7 +95,7 @@ class Patchwork:
         assert isinstance(source.tree, ast.FunctionDef)
         marked = frozenset(self.marks)
         tree = with_calls_apart(source.tree, marked, self.engine.function)
-        made = cut(tree, marked, self._little)
+        made = cut(tree, marked, self._little, calls_of_users(tree, self.engine.function))
         if made is not None and any(_is_whole(piece, tree) for piece in made.pieces):
             made = None  # nothing was cut off: that piece would be refused again, and for ever
         self.function = self._build(source, made) if made is not None else None

@@ -28,16 +28,27 @@ _PYTHONS_OWN = (deque, set, str, bytes, int, float, complex)
 
 def with_calls_apart(tree: ast.FunctionDef, marked: frozenset[Place], function: FunctionType) -> ast.FunctionDef:
     """The tree with the calls in marked statements set apart; the very tree where there are none."""
-    own = local_names(tree)
-    inner = {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
+    own = _not_functions(tree)
     places = {
         (call.lineno, call.col_offset)
         for _, stmt in statements(tree)
         if place_of(stmt) in marked and isinstance(stmt, _SIMPLE)
         for call in _inner_calls(stmt)
-        if _is_users(call.func, function, own - inner) and (call.lineno, call.col_offset) not in marked
+        if _is_users(call.func, function, own) and (call.lineno, call.col_offset) not in marked
     }
     return normalise(tree, frozenset(places))
+
+
+def calls_of_users(tree: ast.FunctionDef, function: FunctionType) -> frozenset[Place]:
+    """Where the user's functions, and methods of objects, are called."""
+    own = _not_functions(tree)
+    calls = (node for node in ast.walk(tree) if isinstance(node, ast.Call))
+    return frozenset((call.lineno, call.col_offset) for call in calls if _is_users(call.func, function, own))
+
+
+def _not_functions(tree: ast.FunctionDef) -> frozenset[str]:
+    """The local names but for those of nested functions."""
+    return local_names(tree) - {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
 
 
 def _inner_calls(stmt: ast.Expr | ast.Assign | ast.AugAssign | ast.AnnAssign | ast.Return) -> Iterator[ast.Call]:
@@ -47,7 +58,7 @@ def _inner_calls(stmt: ast.Expr | ast.Assign | ast.AugAssign | ast.AnnAssign | a
             yield node
 
 
-def _is_users(node: ast.expr, function: FunctionType, own: frozenset[str] | set[str]) -> bool:
+def _is_users(node: ast.expr, function: FunctionType, own: frozenset[str]) -> bool:
     """Whether what is called is, as far as the text shows, written by the user."""
     way: list[str] = []
     while isinstance(node, ast.Attribute):

@@ -109,14 +109,17 @@ def _heading_names(stmt: ast.stmt) -> set[str]:
     return {node.id for node in ast.walk(stmt) if isinstance(node, ast.Name) and id(node) not in inner}
 
 
-def cut(tree: ast.FunctionDef, marked: frozenset[Place], little: Collection[Place] = ()) -> Cut | None:
+def cut(
+    tree: ast.FunctionDef, marked: frozenset[Place], little: Collection[Place] = (), users: Collection[Place] = ()
+) -> Cut | None:
     """The cut function; None where it has no piece that is worth a kernel, or cannot be cut.
 
-    `little` are the places at which pieces began that turned out to be too little for a call.
+    `little` are the places at which pieces began that turned out to be too little for a call, `users` those of calls
+    of the user's functions and methods, one of which may be worth a kernel.
     """
     if not _can_be_cut(tree):
         return None
-    cutter = _Cutter(tree, marked, little)
+    cutter = _Cutter(tree, marked, little, users)
     body = cutter.block(tree.body, ())
     if not cutter.result.pieces:
         return None
@@ -153,8 +156,10 @@ Run: TypeAlias = list[tuple[StatementPath, ast.stmt]]
 class _Cutter:
     """Walks the blocks of one function."""
 
-    def __init__(self, tree: ast.FunctionDef, marked: frozenset[Place], little: Collection[Place]) -> None:
-        self.tree, self.marked, self.little = tree, marked, little
+    def __init__(
+        self, tree: ast.FunctionDef, marked: frozenset[Place], little: Collection[Place], users: Collection[Place]
+    ) -> None:
+        self.tree, self.marked, self.little, self.users = tree, marked, little, users
         self.own = local_names(tree)
         self.flow, self.bound = flow(tree), bound_before(tree)
         self.definitions = _definitions(tree, self.own)
@@ -205,7 +210,7 @@ class _Cutter:
     def run(self, run: Run) -> list[ast.stmt]:
         """Statements in a row: a call of a piece, or themselves where there is little to gain."""
         stmts = [stmt for _, stmt in run]
-        if not _is_worth(stmts) or place_of(stmts[0]) in self.little:
+        if not _is_worth(stmts, self.users) or place_of(stmts[0]) in self.little:
             return stmts
         jumps = [jump for path, stmt in run for jump in _outer_jumps(path, stmt)]
         first, last = run[0][0], run[-1][0]
@@ -308,11 +313,12 @@ def _own_nodes(stmts: list[ast.stmt]) -> Iterator[ast.AST]:
     return own_nodes(function_tree("f", [], stmts))
 
 
-def _is_worth(stmts: Sequence[ast.stmt]) -> bool:
-    """Whether a kernel may do better than Python: a loop, more than one operation, or a call that was set apart."""
-    if any(is_set_apart(stmt) for stmt in stmts):
-        return True
+def _is_worth(stmts: Sequence[ast.stmt], users: Collection[Place]) -> bool:
+    """Whether a kernel may do better than Python: a loop, more than one operation, or a call of a user's function."""
     nodes = [node for stmt in stmts for node in ast.walk(stmt)]
+    called = any(isinstance(node, ast.Call) and (node.lineno, node.col_offset) in users for node in nodes)
+    if called or any(is_set_apart(stmt) for stmt in stmts):
+        return True
     work = sum(isinstance(node, _WORK) for node in nodes)
     return work >= _ENOUGH_WORK or (work > 0 and any(isinstance(node, ast.For | ast.While) for node in nodes))
 
