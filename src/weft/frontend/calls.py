@@ -253,6 +253,7 @@ def _zip(ctx: Lowering, args: list[Operand], strict: Operand | None) -> Operand 
 
 def _pairwise(ctx: Lowering, operand: Operand) -> Operand | None:
     """`itertools.pairwise(x)`: each item with the one after it."""
+    ctx.paired |= {operand.number} if isinstance(operand, Ref) else set()
     if isinstance(operand, Range | Ref | Lent | Tuple | Growing) or (
         isinstance(operand, Array) and _is_steady(ctx, operand)
     ):

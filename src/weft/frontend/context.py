@@ -112,7 +112,8 @@ class Lowering:
         self.objects = 0  # lists and dicts made so far
         self.refused_lists: frozenset[Span | None] = frozenset()  # where arrays put into lists are written later
         self.short_loops = 0  # loops being lowered that can be written out instead
-        self.locked: list[int] = []  # lists that a loop runs over: they keep their length
+        self.paired: set[int] = set()  # lists whose items were looped over as pairs of neighbours
+        self.locked: list[int] = []  # lists that a loop runs over: they keep their length and their place
         self.copies = 1  # of the statement being lowered, in loops that are written out
 
     @property

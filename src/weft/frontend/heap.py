@@ -144,10 +144,11 @@ def resolved(ctx: Lowering, operand: Operand) -> Operand:
 def change(ctx: Lowering, ref: Ref, apply: Callable[[Operand], tuple[Operand, Operand]]) -> Operand:
     """Put other contents into an object: `apply` gives them, and the value of the expression that changes it."""
     refuse_in_arm(ctx)
-    if ref.number in ctx.locked:
-        raise ctx.build.error("E123", "the list changes in the loop over it", "loop over a copy")
     old = _look_up(ctx, ctx.env, ref)
     new, value = _changed_choice(ctx, apply, old) if isinstance(old, Either) else apply(old)
+    # Numbers may be replaced where they lie: each turn reads its own, but for a pair, whose first one was read before.
+    if ref.number in ctx.locked and (new is not old or ref.number in ctx.paired):
+        raise ctx.build.error("E123", "the list changes in the loop over it", "loop over a copy")
     if references(ctx.env, (new,))[ref.number]:
         raise ctx.build.error("E145", "a list that holds itself is not compiled")
     ctx.env[key_of(ref)] = new
