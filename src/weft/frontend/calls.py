@@ -226,6 +226,8 @@ def _iteration_call(ctx: Lowering, target: Any, args: list[Operand], keywords: d
         return _zip(ctx, args, keywords.get("strict"))
     if target in (np.ndindex, itertools.product) and not keywords:
         return _grid(ctx, target, args)
+    if target is itertools.repeat:
+        return _repeat(ctx, args, keywords)
     if target is reversed and len(args) == 1:
         return Iteration("reversed", (args[0],))
     return _of_one(ctx, target, args[0]) if len(args) == 1 and not keywords else None
@@ -251,6 +253,17 @@ def _zip(ctx: Lowering, args: list[Operand], strict: Operand | None) -> Operand 
     return Iteration("zip", tuple(args))
 
 
+def _repeat(ctx: Lowering, args: list[Operand], keywords: dict[str, Operand]) -> Operand | None:
+    """`itertools.repeat(x, n)`: one object, n times."""
+    counts = args[1:] + ([keywords["times"]] if keywords.keys() == {"times"} else [])
+    if len(args) not in (1, 2) or len(counts) != 1:
+        return None
+    times = as_index(ctx.build, counts[0])
+    if times is None:
+        return ctx.build.leave("an integer is required")
+    return Iteration("repeat", (range_call(ctx, [Scalar(times)]), kept(ctx, args[0])))
+
+
 def _pairwise(ctx: Lowering, operand: Operand) -> Operand | None:
     """`itertools.pairwise(x)`: each item with the one after it."""
     ctx.paired |= {operand.number} if isinstance(operand, Ref) else set()
@@ -267,17 +280,25 @@ def _is_steady(ctx: Lowering, array: Array) -> bool:
 
 
 def _grid(ctx: Lowering, target: Any, args: list[Operand]) -> Operand | None:
-    """`np.ndindex(n, m)` and `itertools.product(range(n), range(m))` of at least two axes: the points in order."""
+    """`np.ndindex(n, m)` and `itertools.product(range(n), range(m))`: the points in order."""
     axes = args
     if target is np.ndindex:
         only = contents(ctx, args[0]) if len(args) == 1 else None
         extents = list(only.items) if isinstance(only, Tuple) else args
         if not all(isinstance(extent, Scalar) and extent.type.dtype.kind in "iu" for extent in extents):
             return None
-        axes = [range_call(ctx, [extent]) for extent in extents]
-    if len(axes) < 2 or not all(isinstance(axis, Range) for axis in axes):
+        axes = [_axis(ctx, extent) for extent in extents]
+    if not axes or not all(isinstance(axis, Range) for axis in axes):
         return None
-    return Iteration("map", tuple(axes))
+    return Iteration("map" if len(axes) > 1 else "zip", tuple(axes))
+
+
+def _axis(ctx: Lowering, extent: Operand) -> Operand:
+    """An axis of `np.ndindex`, which takes no negative extent."""
+    count = as_index(ctx.build, extent)
+    if count is not None:
+        ctx.build.guard_nonnegative(count, "negative dimensions are not allowed")
+    return range_call(ctx, [extent])
 
 
 def _numbered_elements(ctx: Lowering, operand: Operand) -> Operand | None:

@@ -1,4 +1,4 @@
-"""What a `for` loop runs over: ranges, arrays, tuples, enumerate, zip, reversed, weft.map.
+"""What a `for` loop runs over: ranges, arrays, tuples, enumerate, zip, reversed, repeat, weft.map.
 
 in:   the operand after `in`
 out:  how many times, the element at a position, and what remains after it (for a resume in the middle)
@@ -210,6 +210,8 @@ def _list_element(ctx: Lowering, item: Operand, position: Index) -> Operand:
             return item_at(ctx, item, position)
         case Lent():
             return lent_item(ctx, item, position)
+        case Iteration(kind="repeat", items=(_, repeated)):
+            return repeated
         case Tuple(items=items) if position.constant is not None:
             return items[position.constant]
         case Tuple(items=items) if are_alike(items):
@@ -236,7 +238,7 @@ def remaining(ctx: Lowering, item: Operand, position: Index) -> Bundle:
     match item:
         case Range(start=start, stop=stop, step=step):
             return _pack(ctx, "range", start + step * following, stop, step)
-        case Ref() | Lent() | Dict() | Static(value=str()) | Iteration(kind="keys" | "values" | "items"):
+        case Ref() | Lent() | Dict() | Static(value=str()) | Iteration(kind="keys" | "values" | "items" | "repeat"):
             return _remaining_items(ctx, item, position)
         case Array() | Tuple() | Growing() | Text():
             return _pack(ctx, "items", ctx.bundle(item), following, length(ctx, item) - following, ONE)
@@ -279,6 +281,8 @@ def _remaining_items(ctx: Lowering, item: Operand, position: Index) -> Bundle:
         case Static(value=str()):
             count = len(item.value) - following
             return _pack(ctx, "items", ctx.bundle(item), following, count, ONE)
+        case Iteration(kind="repeat", items=(times, repeated)):
+            return _pack(ctx, "items", Pack((ctx.bundle(repeated),)), ZERO, length(ctx, times) - following, ZERO)
         case Iteration(kind=kind, items=(inner,)):
             return _pack(ctx, "view", ctx.bundle(inner), Constant(ctx.constant(kind)), following)
         case _:

@@ -155,7 +155,7 @@ class Range:
 
 @record
 class Iteration:
-    """`enumerate(x)`, `zip(x, y)`, `pairwise(x)`, `reversed(x)` or `weft.map[...]` as something to loop over."""
+    """`enumerate(x)`, `zip(x, y)`, `repeat(x, n)`, `weft.map[...]` and the like: something to loop over."""
 
     kind: str
     items: tuple[Operand, ...]
