@@ -15,6 +15,7 @@ from weft.analysis.ranges import INT64_MAX, INT64_MIN, fits_int64, index_bounds
 from weft.ir.dtypes import NP_BOOL, PY_BOOL, PY_COMPLEX, PY_FLOAT, PY_INT, DType, ScalarType
 from weft.ir.exprs import Const, Expr, Index, Op, Value, const, const_index, index, op, python_const
 from weft.numpy_rules.builder import Builder
+from weft.numpy_rules.complex_powers import complex_power
 from weft.numpy_rules.powers import as_base
 from weft.numpy_rules.values import Operand, Scalar
 
@@ -87,6 +88,8 @@ def python_binary(build: Builder, name: str, left: Scalar, right: Scalar) -> Ope
         return Scalar(folded)
     if rank == 2:
         return _float_binary(build, name, *pair)
+    if name == "power":
+        return complex_power(build, *pair, is_complex=right.type == PY_COMPLEX)
     return _complex_binary(build, name, *pair)
 
 
