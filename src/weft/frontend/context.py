@@ -19,7 +19,7 @@ from weft.frontend.joins import Identity, Template, identity_of
 from weft.frontend.liveness import Names, StatementPath, names_read
 from weft.frontend.settling import Trial
 from weft.ir.dtypes import PY_INT, ScalarType
-from weft.ir.exprs import op
+from weft.ir.exprs import Expr, Value, op
 from weft.ir.nodes import Anew, Bundle, Choice, Constant, Listed, Missing, Pack, Site, SiteFrame, SlotObject, Storage
 from weft.numpy_rules.builder import Builder
 from weft.numpy_rules.values import (
@@ -107,6 +107,7 @@ class Lowering:
         self.inputs = inputs
         self.activations: list[Activation] = []
         self.loops: list[LoopFrame] = []
+        self.turning: list[tuple[Value, Expr | None]] = []  # of each loop, the variable of the outermost, and the turns
         self.functions: list[FunctionRef] = []
         self.sites = 0
         self.objects = 0  # lists and dicts made so far

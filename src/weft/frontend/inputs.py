@@ -130,8 +130,10 @@ class Inputs:
         *,
         any_strides: bool = False,
         texts: frozenset[Slot] = frozenset(),
+        watched: frozenset[Slot] = frozenset(),
     ) -> None:
         self.any_strides = any_strides
+        self.watched = watched  # lists whose length is compared with the turns of the loops that look into them
         self.texts = texts  # slots of strings and lists whose characters and numbers are data
         self.build = build
         self.function = function

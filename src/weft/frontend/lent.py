@@ -4,7 +4,8 @@ in:   a list of more numbers than there may be slots: xs = [0.5, 1.5, ...], or t
 out:  `Lent`: the numbers in an array, read like a list that grew (`weft.frontend.growing`), and the slot of the object
 
 To make the array takes as long as to look at every item once. So the program must do that too: have a loop as long as
-the list, or a whole-array operation on it. A program that looks at a few items only (a binary search) stays in Python.
+the list, a whole-array operation on it, or loops that have turns enough (`weft.frontend.paying`). A program that looks
+at a few items only (a binary search) stays in Python.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from weft.frontend.addressed import comes_in
 from weft.frontend.growing import elements, item_at, read_item
 from weft.frontend.mixed import typed_number
 from weft.ir.exprs import Index, const_index, values_in
-from weft.ir.nodes import Elements, Elementwise, Loop, MatMul, NumpyCall, Program, Reduce, Scan, Tasklet
+from weft.ir.nodes import Elements, Elementwise, Loop, MatMul, NumpyCall, Program, Reduce, Region, Scan, Tasklet
 from weft.ir.traverse import all_nodes, node_views
 from weft.numpy_rules.builder import NeedText
 from weft.numpy_rules.indexing import drop_axis, index_view
@@ -41,7 +42,10 @@ def lent_item(ctx: Lowering, lent: Lent, position: Index) -> Operand:
 
 def lent_at(ctx: Lowering, lent: Lent, key: Operand) -> Operand:
     """`lent[key]`."""
+    from weft.frontend.paying import guard_paid
+
     held, build = lent.held, ctx.build
+    guard_paid(ctx, lent)
     if held.form == "tuple" or not isinstance(key, Scalar) or key.type.dtype.kind not in "biu":
         return read_item(ctx, held, key)
     if held.form == "number":
@@ -71,10 +75,18 @@ def ask_for_numbers(ctx: Lowering, owner: Tuple, key: Operand) -> None:
         raise NeedText(slot)
 
 
-def unread(inputs: Inputs, program: Program) -> int:
-    """A slot whose list is lent though the program does not look at all of it; -1 if there is none."""
-    lent = [item for item in inputs.operands if isinstance(item, Lent) and inputs.slots[item.slot] not in inputs.texts]
-    return next((item.slot for item in lent if not _is_read_whole(item, program)), -1)
+def unread(inputs: Inputs, program: Program) -> Lent | None:
+    """A list that is lent though the program does not look at all of it, as far as one knows."""
+    asked = inputs.texts | inputs.watched
+    lent = [item for item in inputs.operands if isinstance(item, Lent) and inputs.slots[item.slot] not in asked]
+    return next((item for item in lent if not _is_read_whole(item, program)), None)
+
+
+def is_read(lent: Lent, region: Region) -> bool:
+    """Whether numbers of the list are read in a region."""
+    name = lent.held.buffer.view.container
+    tasklets = [node for node in all_nodes(region) if isinstance(node, Tasklet)]
+    return any(memlet.container == name for tasklet in tasklets for _, memlet in tasklet.reads)
 
 
 def _is_read_whole(lent: Lent, program: Program) -> bool:

@@ -34,6 +34,7 @@ from weft.frontend.joins import (
 from weft.frontend.joins import targets as join_targets
 from weft.frontend.names import stored_names
 from weft.frontend.objects import fixed_items
+from weft.frontend.paying import turning
 from weft.frontend.settling import Settled, Trial, first_templates, last_time, next_place
 from weft.frontend.statements import assign, lower_block, restore_state, saved_state, unreachable
 from weft.frontend.texts import ask_for_texts
@@ -171,7 +172,7 @@ def _counted(ctx: Lowering, node: ast.For, path: tuple[int, ...], iterable: Oper
         )  # fmt: skip
         build.emit(loop)
 
-    return _carry(ctx, node, path, body, make, endless=False)
+    return _carry(ctx, node, path, turning(ctx, iterable, var, body), make, endless=False)
 
 
 def _boxed(ctx: Lowering, node: ast.For, path: tuple[int, ...], iterable: Iteration) -> bool:

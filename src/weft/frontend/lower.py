@@ -17,7 +17,7 @@ from typing import Any
 from weft.frontend.callees import Callee, activate, refuse_kind
 from weft.frontend.context import Lowering
 from weft.frontend.inputs import Assigned, Inputs, Namespace, NeedWriteback, UnsupportedArgument, enter_assigned
-from weft.frontend.lent import unread
+from weft.frontend.paying import NeedTurns, check_paid
 from weft.frontend.prune import prune
 from weft.frontend.rows import WrittenLater, check_held
 from weft.frontend.source import FunctionSource
@@ -62,18 +62,20 @@ def lower_program(
     assigned: tuple[Assigned, ...] = ()
     refused: frozenset[Span | None] = frozenset()
     exact: frozenset[Span] = frozenset()
+    watched: frozenset[Slot] = frozenset()
     problem: CompileError | None = None  # what stands in the way where the characters of strings are data
     for _ in range(_MAX_RESTARTS):
         build = Builder()
         build.exact = exact
         build.texts_are_known = problem is not None
-        inputs = Inputs(build, function, static, assigned, any_strides=any_strides, texts=texts)
+        inputs = Inputs(build, function, static, assigned, any_strides=any_strides, texts=texts, watched=watched)
         try:
             return _lower(build, inputs, source, arguments, lenient=lenient, refused=refused)
         except NeedStatic as need:
             static, assigned = static | {inputs.slots[need.slot]}, ()
-        except NeedText as need:
-            texts, assigned = texts | _texts_beside(inputs, need.slot), ()
+        except (NeedText, NeedTurns) as need:
+            beside, assigned = _texts_beside(inputs, need.slot), ()
+            texts, watched = (texts | beside, watched) if isinstance(need, NeedText) else (texts, watched | beside)
         except WrittenLater as written:
             refused = refused | written.places
         except NeedView as need:
@@ -161,11 +163,7 @@ def _lower(
         warn_sites=tuple(build.ledger.warn_sites),
     )
     program = prune(program)
-    slot = unread(inputs, program)
-    if slot >= 0:
-        raise UnsupportedArgument(
-            slot, "only a few items of a list of more than 128 are read", "use arrays and numbers"
-        )
+    check_paid(inputs, program)
     return Lowered(program, tuple(inputs.objects))
 
 
