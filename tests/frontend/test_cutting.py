@@ -59,6 +59,23 @@ def maybe_unbound(a: Any, n: int) -> Any:
     return r - k * q
 
 
+def bound_in_a_later_turn(a: Any, n: int) -> Any:
+    seen: list[int] = []
+    for k in range(n):
+        if k > 1:
+            total = last * 2 + q * k  # noqa: F821  (by the turn before)
+            if np.sum(total) > 30:
+                break
+        if k == 3:
+            continue
+        q = k * a + 1
+        last = q * 2 - a
+        seen.append(k * 2 + 1)
+    if n > 4:
+        late = last * 2 + q
+    return seen, late * 2 + k, total
+
+
 def returns(a: Any, n: int) -> Any:
     for i in range(n):
         s = a * i + n
@@ -135,7 +152,7 @@ def raises(a: Any, n: int) -> Any:
     return a[n + 2] * 2 + b[n]
 
 
-PROGRAMS = [straight, loops, maybe_unbound, returns, inner_functions, swaps, blocks, raises]
+PROGRAMS = [straight, loops, maybe_unbound, bound_in_a_later_turn, returns, inner_functions, swaps, blocks, raises]
 
 
 def cut_function(function: Any, marked: frozenset[Place], *, timed: bool) -> FunctionType | None:

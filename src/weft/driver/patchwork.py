@@ -29,8 +29,9 @@ from types import CellType, FunctionType
 from typing import TYPE_CHECKING, Any, Final
 
 from weft.driver.family import CutFunction, PythonPlace
+from weft.frontend.absent_names import NO_NAME, NO_VALUE
 from weft.frontend.apart import calls_of_users, with_calls_apart
-from weft.frontend.cutting import CLOCK, NO_VALUE, SPENT, Cut, Piece, Place, cut, places_naming, statement_place
+from weft.frontend.cutting import CLOCK, SPENT, Cut, Piece, Place, cut, places_naming, statement_place
 from weft.frontend.source import FunctionSource, SourceUnavailable, read_function, remember_source
 from weft.frontend.trees import LOCAL, function_tree, inner_code, local_value
 from weft.support.absent import NoValue
@@ -187,7 +188,7 @@ def _spending(places: list[PythonPlace]) -> Callable[[int, float], None]:
     return spent
 
 
-COMMON: Final = {LOCAL: CellType(local_value), NO_VALUE: CellType(NoValue)}
+COMMON: Final = {LOCAL: CellType(local_value), NO_VALUE: CellType(NoValue), NO_NAME: CellType(NameError)}
 
 
 def make_function(

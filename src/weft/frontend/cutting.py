@@ -13,7 +13,7 @@ before:  def f(a, n):                        after:   def f(a, n):
 A loop or branch around such a statement is Python's own; `with` and `try` are left to Python as a whole, since a
 handler may read what was bound before the exception. A piece takes the names it reads and gives those it binds that are
 read later. A `return` in it gives `(1, value)`, a `break` or `continue` of a loop around it `(2, bound)` or
-`(3, bound)`, its end `(0, bound)`. A name that may have no value travels as `LOCAL("name")`, which is NO_VALUE then.
+`(3, bound)`, its end `(0, bound)`. A name that may have no value travels as NO_VALUE (`weft.frontend.absent_names`).
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import field
 from typing import Final, TypeAlias, TypeVar
 
+from weft.frontend.absent_names import mark, unbind
 from weft.frontend.comprehensions import is_set_apart
 from weft.frontend.liveness import (
     Names,
@@ -49,7 +50,6 @@ Place: TypeAlias = tuple[int, int]
 
 CLOCK: Final = "__weft_clock"  # what the cut function and its pieces find besides their own names
 SPENT: Final = "__weft_spent"
-NO_VALUE: Final = "__weft_no_value"
 _PIECE, _RESULT, _CODE, _START = "__weft_piece", "__weft_result", "__weft_code", "__weft_start"
 _ALWAYS_PYTHON = (ast.Import, ast.ImportFrom, ast.Global, ast.Nonlocal, ast.ClassDef, ast.Delete)
 _WHOLE = (ast.With, ast.Try, ast.TryStar, ast.Match, ast.AsyncFor, ast.AsyncWith)
@@ -228,8 +228,12 @@ class _Cutter:
         codes = bool(jumps) or (has_return and not _never_falls(stmts))
         unsure = [name for name in ins if name not in sure]
         body = _piece_body(stmts, exits, codes=codes)
-        call = self.piece(stmts, ins, [*map(_unbind, unsure), *again, *body], unsure)
-        return _receive(call, stmts[0], exits, jumps=[stmt for _, stmt in jumps], has_return=has_return, codes=codes)
+        marked = [name for name in unsure if name not in self.fixed]
+        asked = [name for name in unsure if name in self.fixed]
+        call = self.piece(stmts, ins, [*map(unbind, unsure), *again, *body], asked)
+        given = [stmt for _, stmt in jumps]
+        after = _receive(call, stmts[0], exits, marked, jumps=given, has_return=has_return, codes=codes)
+        return [*(_at(mark(name), stmts[0]) for name in marked), *after]
 
     def piece(self, stmts: list[ast.stmt], ins: list[str], body: list[ast.stmt], unsure: list[str]) -> ast.Call:
         """Make a piece; the call of it."""
@@ -409,8 +413,9 @@ class _Codes(ast.NodeTransformer):
 
 
 def _receive(
-    call: ast.Call, place: ast.stmt, exits: _Exits, *, jumps: list[ast.stmt], has_return: bool, codes: bool
-) -> list[ast.stmt]:
+    call: ast.Call, place: ast.stmt, exits: _Exits, marked: list[str], *,
+    jumps: list[ast.stmt], has_return: bool, codes: bool,
+) -> list[ast.stmt]:  # fmt: skip
     """The statements that call a piece and take what it gives."""
     if has_return and not codes:
         return [_at(ast.Return(call), place)]
@@ -423,9 +428,10 @@ def _receive(
             out.append(_if_code(1, ast.Return(given)))
     if exits.outs:
         out.append(ast.Assign([_store_all(exits.outs)], given))
-        out += [_unbind(name) for name in sorted(exits.unsure)]
+        out += [unbind(name) for name in sorted(exits.unsure)]
     elif not codes:
         out.append(ast.Expr(call))
+    out += [unbind(name) for name in marked if name not in exits.outs]
     if any(isinstance(jump, ast.Break) for jump in jumps):
         out.append(_if_code(2, ast.Break()))
     if any(isinstance(jump, ast.Continue) for jump in jumps):
@@ -459,11 +465,6 @@ def _local(name: str) -> ast.expr:
 def _store_all(names: list[str]) -> ast.expr:
     stores: list[ast.expr] = [ast.Name(name, ast.Store()) for name in names]
     return stores[0] if len(stores) == 1 else ast.Tuple(stores, ast.Store())
-
-
-def _unbind(name: str) -> ast.stmt:
-    test = ast.Compare(ast.Name(name, ast.Load()), [ast.Is()], [ast.Name(NO_VALUE, ast.Load())])
-    return ast.If(test, [ast.Delete([ast.Name(name, ast.Del())])], [])
 
 
 def _if_code(code: int, then: ast.stmt) -> ast.stmt:
