@@ -17,10 +17,10 @@ from collections.abc import Iterator
 from types import FunctionType
 from typing import Any
 
-from weft.frontend.callees import is_known_method, is_python_function
 from weft.frontend.cutting import Place, place_of
 from weft.frontend.liveness import local_names, statements
 from weft.frontend.normalise import normalise
+from weft.frontend.user_methods import is_known_method, is_python_function
 
 _SIMPLE = (ast.Expr, ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Return)
 _PYTHONS_OWN = (deque, set, str, bytes, int, float, complex)

@@ -11,7 +11,6 @@ import builtins
 import inspect
 import sys
 from collections.abc import Iterator
-from functools import lru_cache
 from types import FunctionType, MethodType
 from typing import Any, cast
 
@@ -19,7 +18,6 @@ import numpy as np
 
 from weft.frontend.comprehensions import builtins_of, is_expandable, is_generator, sources, taken_at_once
 from weft.frontend.context import Activation, Lowering
-from weft.frontend.draws import is_drawing_function
 from weft.frontend.expressions import lower_expression
 from weft.frontend.hints import function_hint
 from weft.frontend.inputs import IMPORTED_MODULES, Namespace, static_operand
@@ -27,18 +25,17 @@ from weft.frontend.liveness import Names, StatementPath, flow, local_names, name
 from weft.frontend.normalise import normalise
 from weft.frontend.normalise_expressions import place_of_property, place_written_out
 from weft.frontend.parents import asks_for_frame
-from weft.frontend.properties import has_own_method, is_property, way_to
+from weft.frontend.properties import is_property, way_to
 from weft.frontend.source import SourceUnavailable, read_function
 from weft.frontend.split import split_stores
 from weft.frontend.trees import LOCAL, writes_where_told
+from weft.frontend.user_methods import is_known_method, is_method_at_end, is_python_function, is_user_method
 from weft.ir.exprs import python_const
 from weft.numpy_rules.arguments import PythonRaises
-from weft.numpy_rules.registry import rule_for
 from weft.numpy_rules.values import Array, Dict, Function, Instance, Method, Operand, Scalar, Static, Tuple
 from weft.support.abi import ArgKind, ArgSpec, FunctionRef, Slot, SlotKind
-from weft.support.loops import prange
 from weft.support.records import record
-from weft.support.stand_ins import keyed_stand_in, places_in_order, stand_in
+from weft.support.stand_ins import keyed_stand_in, stand_in
 
 _WRITTEN_OUT = (ast.Call, ast.ListComp, ast.DictComp)
 _MUTABLE = (np.ndarray, list, dict, set)  # what a default may be that is no constant
@@ -59,15 +56,6 @@ class Callee:
     keyword_defaults: tuple[tuple[str, Any], ...] = ()
 
 
-def is_python_function(value: object) -> bool:
-    """Whether a Python object is a function of the user's, decorated or not, or has one of Weft's for it."""
-    if getattr(value, "__weft_program__", False) or stand_in(value) is not None:
-        return True
-    if value is prange or value is places_in_order:
-        return False
-    return isinstance(value, FunctionType) and rule_for(value) is None and not _is_numpy(value)
-
-
 def is_keyed(node: ast.Call, value: object) -> bool:
     """Whether a call is one of `min`, `max` or `sorted` with a function that says what is compared."""
     given = [keyword.value for keyword in node.keywords if keyword.arg == "key"]
@@ -79,10 +67,6 @@ def _keyed(node: ast.Call, value: object) -> Any:
     keywords = frozenset(keyword.arg or "**" for keyword in node.keywords)
     is_starred = any(isinstance(arg, ast.Starred) for arg in node.args)
     return None if is_starred else keyed_stand_in(value, len(node.args), keywords)
-
-
-def _is_numpy(function: FunctionType) -> bool:
-    return (function.__module__ or "").partition(".")[0] in ("numpy", "scipy")
 
 
 def has_call(cls: type) -> bool:
@@ -436,48 +420,14 @@ def _is_user_function(
             name, way = way_to(value)
             operand = env.get(name, imported.get(name)) if name in local else ctx.inputs.lookup(names, name)
             if isinstance(value, ast.Name):
-                return _is_user_method(operand, attr)
-            return name != "" and _is_method_at_end(ctx, operand, [*way, attr])
+                return is_user_method(operand, attr)
+            return name != "" and is_method_at_end(ctx, operand, [*way, attr])
         case ast.Attribute(value=ast.Subscript() | ast.Call(func=ast.Name(id="super")) as value, attr=attr):
             return isinstance(value, ast.Call) or not is_known_method(attr)  # of `super()`, or one of several objects
         case ast.Subscript():  # one of several functions
             return True
         case _:
             return False
-
-
-def _is_method_at_end(ctx: Lowering, owner: Operand | None, way: list[str]) -> bool:
-    """The same of an attribute of an attribute."""
-    if isinstance(owner, Instance) and is_known_method(way[-1]):
-        return has_own_method(ctx.inputs.objects[owner.slot], way)
-    if not isinstance(owner, Static):
-        return (owner is None or isinstance(owner, Instance)) and not is_known_method(way[-1])
-    value = owner.value
-    for name in way:
-        value = getattr(value, name, None)
-    return is_drawing_function(value)
-
-
-def _is_user_method(owner: Operand | None, name: str) -> bool:
-    """Whether an attribute is a function; None: of an object that is not known yet."""
-    match owner:
-        case None:
-            return not is_known_method(name)
-        case Instance():
-            return True
-        case Tuple(cls=cls, slot=slot) if cls is not None and slot >= 0 and name[:1] != "_":
-            return callable(getattr(cls, name, None)) and name not in ("count", "index")
-        case Static(value=value):
-            found = getattr(value, name, None)
-            return is_python_function(found) or is_drawing_function(found)
-        case _:
-            return False
-
-
-@lru_cache(maxsize=512)
-def is_known_method(name: str) -> bool:
-    """Whether arrays, numbers, lists, dicts or strings have a method of that name: it is none of the user's."""
-    return any(hasattr(cls, name) for cls in (np.ndarray, np.ufunc, np.generic, list, dict, str))
 
 
 def activate(

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from weft.frontend.branches import split
-from weft.frontend.callees import has_call, is_python_function
+from weft.frontend.callees import has_call
 from weft.frontend.classes import made_fields, makes_plainly, named_fields
 from weft.frontend.context import Lowering
 from weft.frontend.cutting import is_local_name
@@ -32,6 +32,7 @@ from weft.frontend.objects import call_method, fixed_items
 from weft.frontend.python_calls import python_call
 from weft.frontend.rows import note_steady
 from weft.frontend.tables import lower_argument
+from weft.frontend.user_methods import is_python_function
 from weft.ir.exprs import index
 from weft.numpy_rules.registry import Rule, RuleEntry, rule_for, rule_named, typed_rule
 from weft.numpy_rules.reshaping import product, reshape_view

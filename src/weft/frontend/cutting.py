@@ -37,6 +37,7 @@ from weft.frontend.liveness import (
     local_names,
     names_bound,
     names_read,
+    outer_jumps,
     own_nodes,
     statements,
 )
@@ -212,7 +213,7 @@ class _Cutter:
         stmts = [stmt for _, stmt in run]
         if not _is_worth(stmts, self.users) or place_of(stmts[0]) in self.little:
             return stmts
-        jumps = [jump for path, stmt in run for jump in _outer_jumps(path, stmt)]
+        jumps = [jump for path, stmt in run for jump in outer_jumps(path, stmt)]
         first, last = run[0][0], run[-1][0]
         wanted = self.flow.after[last].union(*(self.flow.before[path] for path, _ in jumps))
         outs = sorted(names_bound(stmts) & wanted & self.own)
@@ -325,17 +326,6 @@ def _is_worth(stmts: Sequence[ast.stmt], users: Collection[Place]) -> bool:
         return True
     work = sum(isinstance(node, _WORK) for node in nodes)
     return work >= _ENOUGH_WORK or (work > 0 and any(isinstance(node, ast.For | ast.While) for node in nodes))
-
-
-def _outer_jumps(path: StatementPath, stmt: ast.stmt) -> Iterator[tuple[StatementPath, ast.stmt]]:
-    """The `break` and `continue` statements that belong to a loop around the statement."""
-    if isinstance(stmt, ast.Break | ast.Continue):
-        yield path, stmt
-    for number, inner in enumerate(blocks(stmt)):
-        if number == 0 and isinstance(stmt, ast.For | ast.While):
-            continue
-        for index, child in enumerate(inner):
-            yield from _outer_jumps((*path, number, index), child)
 
 
 def _never_falls(stmts: Sequence[ast.stmt]) -> bool:

@@ -415,3 +415,14 @@ class Flow:
         for number, inner in enumerate(blocks(stmt)):
             for inside, _ in _statements(inner, (*path, number)):
                 self.before[inside] = self.after[inside] = self.everything | self.always
+
+
+def outer_jumps(path: StatementPath, stmt: ast.stmt) -> Iterator[tuple[StatementPath, ast.stmt]]:
+    """The `break` and `continue` statements that belong to a loop around the statement."""
+    if isinstance(stmt, ast.Break | ast.Continue):
+        yield path, stmt
+    for number, inner in enumerate(blocks(stmt)):
+        if number == 0 and isinstance(stmt, ast.For | ast.While):
+            continue
+        for index, child in enumerate(inner):
+            yield from outer_jumps((*path, number, index), child)
