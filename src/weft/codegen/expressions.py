@@ -99,7 +99,7 @@ class _Rendering:
                 return self._flagged(expr, operands, noting.variable)
             name = kernel.bind(self._applied(expr, operands), c_type(result))
             late = noting.late is not None and noting.late.accepts(expr)
-            cold = late or kernel.rewritten is not None
+            cold = late or (kernel.rewritten is not None and result.kind != "c")
             found = check(kernel.support, expr.name, Operand(name, result), operands, lone=noting.lone, cold=cold)
             if noting.late is not None and late:
                 noting.late.add(expr, name, [x.text for x in operands], f"{noting.variable} |= {found};")
@@ -168,8 +168,13 @@ def _is_harmless(expr: Expr) -> bool:
 
 
 def _is_flagged(expr: Op) -> bool:
-    """Of complex numbers the operands and the result do not tell which part has warned, but the processor does."""
+    """Of complex numbers the operands and the result do not tell which part has warned, but the processor does.
+
+    Of sums and products all steps are looked at: iterations that grow until they overflow run again in every turn.
+    """
     dtype = expr.args[0].type.dtype
+    if expr.name in ("add", "subtract", "multiply"):
+        return False
     return dtype.kind == "c" and expr.type.dtype is dtype and flags_are_exact(expr.name, dtype, dtype)
 
 

@@ -263,10 +263,12 @@ class WatchedNest:
 
 
 def outline_again(kernel: Kernel, flags: Flags, rewritten: frozenset[str], emit: Callable[[], None]) -> Outlined:
-    """A cold body that computes once more, notes the warnings of every operation, and writes only what it must."""
+    """A body, cold as a rule, that computes once more, notes all warnings, and writes only what it must."""
     outer = kernel.flags, kernel.rewritten, kernel.unit_axes
     kernel.flags, kernel.rewritten, kernel.unit_axes = flags, rewritten, frozenset()
-    body = outline(kernel, list(flags.sites.values()), emit, COLD)
+    # What overflows in complex numbers does so again and again, in other parts: that may take no long time.
+    often = any(container.dtype.kind == "c" for container in kernel.program.containers.values())
+    body = outline(kernel, list(flags.sites.values()), emit, "" if often else COLD)
     kernel.flags, kernel.rewritten, kernel.unit_axes = outer
     return body
 

@@ -304,7 +304,7 @@ static inline int32_t weft_fused_flags_$S($R r, $R a, $R b, $R c)
 }
 """,
     "check_multiply_arrays": """
-static int32_t weft_check_multiply_arrays_$S($T a, $T b)
+static inline int32_t weft_check_multiply_arrays_$S($T a, $T b)
 {
 #ifdef __FMA__
     const $R ar = __real__ a, ai = __imag__ a, br = __real__ b, bi = __imag__ b;
