@@ -249,7 +249,7 @@ FAULTS: dict[str, Fault] = {
     "float floor division rounds": c_text("f", "floor_divide", "quotient -= 1.0$F;", ";"),
     "minimum ignores NaN": c_text("f", "minimum", "((a < b) | (a != a))", "(a < b)"),
     "maximum of integers is unsigned": c_text("i", "maximum", "a >= b", "($U)a >= ($U)b"),
-    "the absolute value keeps its sign": c_text("i", "absolute", "a < 0 ? 0u - ($U)a : ($U)a", "a"),
+    "the absolute value keeps its sign": c_text("i", "absolute", "(($U)a ^ sign) - sign", "($U)a"),
     "integer division warns of a zero above": c_text("i", "check_division", "(b == 0)", "((b == 0) | (a == 0))"),
     "integer division by zero is not reported": c_text("i", "check_division", "(b == 0) * WEFT_FP_DIVIDE", "0"),
     "warnings of division by zero are lost": instead(host, "warn_floating_point", _no_division),

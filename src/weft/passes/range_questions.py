@@ -73,8 +73,10 @@ def indices_around(loop: Loop) -> Iterator[Around]:
                     there, number = as_index(wrapped), as_index(plain)
                     if asked.name not in _SIGNS or number is None or there is None or (there - number).values & own:
                         continue
-                    near = (number - index(loop.var)).constant is not None  # `u[i - 2]`, and not `u[i + 1 - n]`
-                    yield Around(number, ((asked, True if near else None),))
+                    offset = number - index(loop.var)
+                    if loop.start.constant is not None and all(value.low is not None for value in offset.values):
+                        near = offset.constant is not None  # `u[i - 2]`, and not `u[i + 1 - n]`
+                        yield Around(number, ((asked, True if near else None),))
                 case _:
                     pass
 
