@@ -147,7 +147,7 @@ def steady_literals(region: Region) -> Mapping[Expr, Expr]:
     for target in given:
         behind, pending = set[Expr | View](), [target]
         while pending:
-            fresh = [_bare(item) for item in given[pending.pop()]]
+            fresh = [x if isinstance(x, View) else bare(x) for x in given[pending.pop()]]
             pending += [item for item in fresh if item in given and item not in behind]
             behind.update(fresh)
         literals = behind - given.keys()
@@ -171,12 +171,13 @@ def _continues(region: Region, depth: int) -> Iterator[Continue | Break]:
                     yield from _continues(inner, deeper)
 
 
-def _bare(item: Expr | View) -> Expr | View:
-    match item:
+def bare(expr: Expr) -> Expr:
+    """A bare value, out of a polynomial if need be."""
+    match expr:
         case Index(terms=(((Value() as value,), 1),)):
             return value
         case _:
-            return item
+            return expr
 
 
 # ---- branches that ask for a tag ------------------------------------------------------------------------------------

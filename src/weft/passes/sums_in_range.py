@@ -2,7 +2,7 @@
 
 before:  for i in 0:n carry (s: i8 = 0) { x = a[i]; t = add(s, x) warn 0; continue t }
 after:   m = the largest absolute value of a
-         if 0.0 + n * m < 2**63 {
+         if (n + 1) * m < 0.99 * 2**63 {      in floats
            for i in 0:n carry (s: i8 = 0) { x = a[i]; t = add(s, x); continue t }      which is a reduction
          } else { the loop as it was }
 

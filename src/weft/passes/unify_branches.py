@@ -22,8 +22,8 @@ from weft.ir.exprs import Const, Expr, Index, Op, Value, const, const_index, op
 from weft.ir.nodes import Branch, Let, Loop, Map, Node, Program, Region, Tasklet, View, While, Yield
 from weft.ir.traverse import all_nodes
 from weft.passes.base import Bench, Session
-from weft.passes.mixed_numbers import Known, Mixed, asks_for, merged, mixed_in, plain_side, raised_literal, tag_of
-from weft.passes.unify_carries import bare, needed_elsewhere, trimmed
+from weft.passes.mixed_numbers import Known, Mixed, asks_for, bare, merged, mixed_in, plain_side, raised_literal, tag_of
+from weft.passes.unify_carries import needed_elsewhere, trimmed
 from weft.support.records import record
 
 _HARMLESS: Final = {"multiply": 1.0, "add": 0.0, "subtract": 0.0}  # operands with which these never warn

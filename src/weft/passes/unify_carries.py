@@ -50,6 +50,7 @@ from weft.passes.mixed_numbers import (
     Known,
     Mixed,
     asks_for,
+    bare,
     merged,
     merged_choices,
     mixed_in,
@@ -335,15 +336,6 @@ def _shown_part(bundle: Bundle, tags: set[Value], parts: Substitution) -> Bundle
             return replace(bundle, items=tuple(_shown_part(item, tags, parts) for item in items))
         case _:
             return bundle
-
-
-def bare(expr: Expr) -> Expr:
-    """A bare value, out of a polynomial if need be."""
-    match expr:
-        case Index(terms=(((Value() as value,), 1),)):
-            return value
-        case _:
-            return expr
 
 
 def _given(body: Region, loop: Loop, mixed: Mixed) -> list[Expr | View]:
