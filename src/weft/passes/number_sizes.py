@@ -3,7 +3,7 @@
 in:   a loop, the facts where it stands
 out:  `Sizes.of(value)`: an expression in floats that no absolute value exceeds; `Sizes.nodes`: what computes it
 
-Numbers that feed on themselves, through what loops carry, branches and arrays that the nest writes, are one `_Group`:
+Numbers that feed on themselves, through what loops carry, branches and arrays that the nest writes, are one group:
 none of them exceeds what comes in from outside and, for each operation that adds to one of them, the largest number of
 its turns times the most that it adds.
 """
